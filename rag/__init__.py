@@ -1,8 +1,8 @@
 """abstract-qa: a library of abstracts that answers questions, each sentence with the paper it comes from.
 
-    from rag import Library
-    library = Library.open()
-    print(library.ask("Which papers quantise the key-value cache?").text)
+from rag import Library
+library = Library.open()
+print(library.ask("Which papers quantise the key-value cache?").text)
 """
 
 from __future__ import annotations

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from types import MappingProxyType
 from typing import Literal
 
 Support = Literal["supported", "partial", "unsupported"]
 Kind = Literal["fact", "which", "list", "count", "overview", "compare"]
 Status = Literal["answered", "abstained"]
-
-NO_EXTRA: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class Record:
     openreview_id: str | None = None
     keywords: tuple[str, ...] = ()
     own_id: str | None = None
-    extra: Mapping[str, str] = NO_EXTRA
+    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ class Paper:
     keywords: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
-    extra: Mapping[str, str] = NO_EXTRA
+    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def locator(self) -> str | None:
