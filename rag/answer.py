@@ -1,0 +1,241 @@
+"""The pipeline: a question becomes a stream of events that ends in an Answer. Nothing else knows the order of steps.
+
+    understand -> search -> evidence -> near enough? -> prompt -> write -> check each sentence -> answer
+
+Lists, counts and overviews take the path over the whole index instead, and need no model. What the model writes is
+never shown as fact until it is checked, and the citation numbers are given here, in order of first use, never by it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import prompts
+from rag import compose, evidence, listing, prompting, refusal
+from rag.citing import Numbering
+from rag.errors import GenerationError
+from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, Token, Understood
+from rag.index import Index
+from rag.question import understand
+from rag.retrieve import Searcher
+from rag.settings import Settings
+from rag.types import Answer, AnswerSentence, Evidence, Filters, Match, Question, RankedPaper, Status, Timings, Turn
+from rag.verify import Verifier
+from rag.writer import Writer
+
+NO_MODEL: Mapping[str, str | int | float | bool | None] = {"name": None}
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Milliseconds since the question came, and the marks of its steps."""
+
+    began: float
+    understand: float = 0.0
+    retrieve: float = 0.0
+    first_source: float | None = None
+    first_token: float | None = None
+
+    def now(self) -> float:
+        return (time.perf_counter() - self.began) * 1000
+
+    def timings(self) -> Timings:
+        rounded = (
+            None if value is None else round(value, 2)
+            for value in (self.understand, self.retrieve, self.first_source, self.first_token, self.now())
+        )
+        understood, retrieved, source, token, total = rounded
+        return Timings(understood or 0.0, retrieved or 0.0, source, token, total or 0.0)
+
+
+class Answerer:
+    """Answers questions from one index, with or without a model.
+
+    `writer` is None for answers made of the evidence sentences alone.
+    """
+
+    def __init__(
+        self, index: Index, searcher: Searcher, verifier: Verifier, settings: Settings, writer: Writer | None
+    ) -> None:
+        self._index = index
+        self._searcher = searcher
+        self._verifier = verifier
+        self._settings = settings
+        self._writer = writer
+
+    def ask(
+        self,
+        question: str,
+        history: Sequence[Turn] = (),
+        filters: Filters = Filters(),  # noqa: B008 - frozen
+        k: int | None = None,
+    ) -> Answer:
+        """The answer alone. Raises what `stream` raises."""
+        for event in self.stream(question, history, filters, k):
+            if isinstance(event, Done):
+                return event.answer
+        raise GenerationError("The answer ended before it was complete; ask again.")
+
+    def stream(
+        self,
+        question: str,
+        history: Sequence[Turn] = (),
+        filters: Filters = Filters(),  # noqa: B008 - frozen
+        k: int | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Iterator[Event]:
+        """Events of one answer, `Done` last. `k` is the number of papers considered (None: as in the settings).
+
+        Setting `cancel`, or closing the iterator, stops the model; with `cancel` the answer so far still comes as
+        `Done`. Raises InputError for a question that cannot be one, LibraryEmpty, and GenerationError.
+        """
+        clock = _Clock(time.perf_counter())
+        yield Stage("understanding")
+        asked = understand(question, history, self._index, self._writer and self._writer.chat, filters)
+        clock.understand = clock.now()
+        yield Understood(asked)
+        if asked.kind in ("list", "count", "overview"):
+            yield from self._list(asked, clock)
+            return
+        yield Stage("searching")
+        ranked = self._retrieve(asked, k or self._settings.k)
+        clock.retrieve = clock.now()
+        if ranked:
+            clock.first_source = clock.retrieve
+        yield Sources(ranked)
+        found = evidence.select(asked, ranked, self._index, self._settings.evidence_sentences)
+        yield EvidenceFound(found)
+        verdict = refusal.decide(asked, ranked, found, self._index)
+        if not verdict.near:
+            yield from self._abstain(asked, verdict.reason, ranked, clock)
+            return
+        numbering = Numbering({hit.rank: hit.paper for hit in ranked})
+        sentences: list[AnswerSentence] = []
+        for event in self._sentences(asked, ranked, found, numbering, clock, cancel):
+            if isinstance(event, SentenceChecked):
+                sentences.append(event.sentence)
+            yield event
+        if not sentences:
+            yield from self._abstain(asked, refusal.not_stated(asked), ranked, clock)
+            return
+        yield Done(self._answer(asked, "answered", sentences, numbering, ranked, clock))
+
+    def _retrieve(self, asked: Question, k: int) -> tuple[RankedPaper, ...]:
+        if asked.kind != "compare" or len(asked.parts) < 2:
+            return self._searcher.search(asked, k, asked.filters)
+        share = max(2, k // len(asked.parts))
+        sides = [
+            self._searcher.search(replace(asked, search_text=part, kind="fact"), share, asked.filters)
+            for part in asked.parts
+        ]
+        # In turns, so that the first paper of each side comes before the second of any.
+        merged: dict[str, RankedPaper] = {}
+        for place in range(share):
+            for side in sides:
+                if place < len(side):
+                    merged.setdefault(side[place].paper.paper_id, side[place])
+        return tuple(replace(hit, rank=rank) for rank, hit in enumerate(merged.values(), start=1))
+
+    def _sentences(
+        self,
+        asked: Question,
+        ranked: tuple[RankedPaper, ...],
+        found: tuple[Evidence, ...],
+        numbering: Numbering,
+        clock: _Clock,
+        cancel: threading.Event | None,
+    ) -> Iterator[Event]:
+        """Tokens as they come, and the sentences that stay, numbered."""
+        by_rank = {hit.rank: hit.paper for hit in ranked}
+        if asked.kind == "which" or self._writer is None:
+            for sentence in compose.from_evidence(asked, ranked, found):
+                yield SentenceChecked(numbering.number(sentence))
+            return
+        prompt = prompting.build(
+            asked,
+            found,
+            {hit.paper.paper_id: hit.paper for hit in ranked},
+            budget=self._settings.evidence_tokens,
+            count_tokens=self._writer.count_tokens,
+        )
+        papers = [(n, by_rank[n]) for n in prompt.numbers.values()]
+        yield Stage("reading")
+        kept = 0
+        for piece in self._writer.write(prompt, cancel):
+            if clock.first_token is None:
+                clock.first_token = clock.now()
+                yield Stage("writing")
+            if isinstance(piece, Token):
+                yield piece
+                continue
+            if refusal.is_refusal(piece.text):
+                break
+            checked = self._verifier.check(piece.text, papers, asked)
+            if checked.support != "unsupported":
+                kept += 1
+                yield SentenceChecked(numbering.number(checked))
+        if not kept and not (cancel and cancel.is_set()):
+            for sentence in compose.instead(asked, ranked, found):
+                yield SentenceChecked(numbering.number(sentence))
+
+    def _list(self, asked: Question, clock: _Clock) -> Iterator[Event]:
+        yield Stage("listing")
+        matches = listing.find(asked, self._index, self._searcher)
+        clock.retrieve = clock.now()
+        ranked = tuple(
+            RankedPaper(rank, match.paper, match.relevance, match.relevance, match.quote)
+            for rank, match in enumerate(matches, start=1)
+        )
+        if ranked:
+            clock.first_source = clock.retrieve
+        yield Sources(ranked[: listing.SHOWN])
+        if not matches:
+            nearest = self._searcher.search(asked, self._settings.k, asked.filters)
+            yield from self._abstain(asked, refusal.no_match(asked), nearest, clock, matches=())
+            return
+        numbering = Numbering({hit.rank: hit.paper for hit in ranked})
+        sentences = [numbering.number(sentence) for sentence in listing.sentences(asked, matches)]
+        for sentence in sentences:
+            yield SentenceChecked(sentence)
+        text = listing.render(asked, matches, sentences)
+        shown = ranked[: listing.SHOWN]
+        answer = self._answer(asked, "answered", sentences, numbering, shown, clock)
+        yield Done(replace(answer, text=text, matches=matches))
+
+    def _abstain(
+        self,
+        asked: Question,
+        reason: str,
+        nearest: tuple[RankedPaper, ...],
+        clock: _Clock,
+        matches: tuple[Match, ...] | None = None,
+    ) -> Iterator[Event]:
+        yield Abstained(reason, nearest)
+        answer = self._answer(asked, "abstained", [], Numbering({}), nearest, clock)
+        yield Done(replace(answer, text=reason, nearest=nearest, matches=matches))
+
+    def _answer(
+        self,
+        asked: Question,
+        status: Status,
+        sentences: Sequence[AnswerSentence],
+        numbering: Numbering,
+        ranked: tuple[RankedPaper, ...],
+        clock: _Clock,
+    ) -> Answer:
+        model = dict(NO_MODEL if self._writer is None else self._writer.description)
+        model["prompts"] = prompts.fingerprint()
+        return Answer(
+            question=asked,
+            status=status,
+            text=compose.text_of(sentences),
+            sentences=tuple(sentences),
+            citations=numbering.citations(sentences),
+            passages=ranked,
+            timings=clock.timings(),
+            model=model,
+            settings=self._settings.fingerprint(),
+        )

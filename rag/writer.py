@@ -1,0 +1,101 @@
+"""The model at work: a prompt goes in, tokens and whole sentences come out."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from rag.errors import AbstractQAError, GenerationError
+from rag.events import Token
+from rag.prompting import Prompt
+from rag.text import split_sentences
+
+# A model may leave the full stop off a short answer; a longer text without one was cut off.
+SHORT = 60
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_ENDED = re.compile(r"[.!?。！？…][\"'”’)\]]*(?:\s*\[[\d,\s]+\])*\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A whole sentence as the model wrote it."""
+
+    text: str
+
+
+class Writer:
+    """A chat model that writes answers. `description` is what an Answer says of its model."""
+
+    def __init__(self, chat: BaseChatModel, description: Mapping[str, str | int | float | bool | None]) -> None:
+        self.chat = chat
+        self.description = description
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text` for this model, or four characters each where it cannot say."""
+        try:
+            return self.chat.get_num_tokens(text)
+        except (ImportError, NotImplementedError, OSError):
+            # LangChain falls back to a tokenizer from the hub, which is not there offline.
+            return max(1, len(text) // 4)
+
+    def write(self, prompt: Prompt, cancel: threading.Event | None = None) -> Iterator[Token | Draft]:
+        """Tokens as they come, and after each whole sentence a Draft of it.
+
+        A last sentence that was cut off is not given as a Draft. Stops when `cancel` is set.
+        Raises GenerationError when the model fails.
+        """
+        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        text = ""
+        given = 0
+        try:
+            with closing(self.chat.stream(messages, allowed_citations=prompt.papers)) as chunks:  # type: ignore[type-var]
+                for chunk in chunks:
+                    if cancel is not None and cancel.is_set():
+                        break
+                    piece = str(chunk.text)
+                    if not piece:
+                        continue
+                    text += piece
+                    yield Token(piece)
+                    whole = _whole_sentences(text[given:])
+                    for sentence, end in whole:
+                        yield Draft(sentence)
+                    given += whole[-1][1] if whole else 0
+        except AbstractQAError:
+            raise
+        except Exception as error:  # noqa: BLE001 - any integration's own errors end up here
+            raise GenerationError(
+                f"The language model failed ({error}); ask again or name another with --llm."
+            ) from error
+        if cancel is None or not cancel.is_set():
+            yield from (Draft(sentence) for sentence in _last_sentences(text[given:]))
+
+
+def _last_sentences(rest: str) -> Iterator[str]:
+    """Sentences of what stands after the last one that was certainly over; a longer one without an end was cut off."""
+    for line in rest.splitlines():
+        for span in split_sentences(_BULLET.sub("", line).strip()):
+            if _ENDED.search(span.text) or len(span.text) <= SHORT:
+                yield span.text
+
+
+def _whole_sentences(text: str) -> list[tuple[str, int]]:
+    """Sentences of `text` that are certainly over, each with the offset after it."""
+    whole: list[tuple[str, int]] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        ended = line.endswith("\n")
+        body = _BULLET.sub(lambda mark: " " * len(mark[0]), line)
+        spans = split_sentences(body)
+        for place, span in enumerate(spans):
+            # The last sentence of an open line may go on, with a citation if with nothing else.
+            if ended or place < len(spans) - 1:
+                whole.append((span.text, start + span.end))
+        start += len(line)
+    return whole
