@@ -1,0 +1,32 @@
+"""Hugging Face's libraries kept off the network and off the user's terminal, in one place.
+
+They read these variables when they are imported, so `before_import` comes before the import, in every function that
+imports transformers or sentence-transformers. A variable the user has set stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+
+VARIABLES = {
+    "HF_HUB_OFFLINE": "1",  # models are folders on this machine; the hub is asked only by rag.hub, in its own process
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
+    "TOKENIZERS_PARALLELISM": "true",  # unset, it warns when the process starts another
+}
+
+
+def before_import() -> None:
+    """Set what the libraries read while they are imported."""
+    for name, value in VARIABLES.items():
+        os.environ.setdefault(name, value)
+
+
+def after_import() -> None:
+    """Switch off what has no variable: transformers' bar while weights are loaded."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
