@@ -1,0 +1,104 @@
+"""Which character encoding bytes are in, and decoding that never fails.
+
+Order: byte order mark; UTF-16 by where the NUL bytes lie; UTF-8 if it is valid, or nearly; GB18030 if it is valid and
+reads as Chinese; charset-normalizer for what is left, held to the encodings that exports are known to come in.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+# Windows-1252 leaves five bytes undefined; Latin-1 has (control) characters for them.
+_HIGH = {byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(0x80, 0x100)}
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CJK = re.compile(r"[\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]")
+_OTHERS = ["cp1252", "big5", "shift_jis", "euc_kr", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1254"]
+SAMPLE = 1 << 16
+MIXED = "abstract-qa-mixed"
+
+
+def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:
+    """Stray bytes in UTF-8 are most often pieces of Windows-1252 that a concatenation brought in."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    if error.encoding != "utf-8":
+        return "\ufffd", error.end
+    return "".join(_HIGH[byte] for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error(MIXED, _as_windows_1252)
+
+
+def is_binary(sample: bytes) -> bool:
+    """Whether bytes are no text in any encoding known here."""
+    if not sample or any(sample.startswith(bom) for bom, _ in _BOMS):
+        return False
+    if b"\0" in sample:
+        return _utf16_without_mark(sample) is None
+    controls = sum(sample.count(byte) for byte in (*range(1, 8), *range(14, 27), 28, 29, 30, 31))
+    return controls > len(sample) // 50
+
+
+def detect(sample: bytes) -> str:
+    """Name of the encoding of `sample` (a piece of a file from its start, or from its first byte above 127 on).
+
+    "utf-8" is also the answer for ASCII and for UTF-8 with a few stray bytes; decode with errors=MIXED.
+    """
+    for mark, name in _BOMS:
+        if sample.startswith(mark):
+            return name
+    if b"\0" in sample:
+        return _utf16_without_mark(sample) or "utf-8"
+    if _is_utf8(sample):
+        return "utf-8"
+    return _legacy(sample)
+
+
+def decode(data: bytes) -> str:
+    """`data` as text, in whatever encoding it is."""
+    return data.decode(detect(data[:SAMPLE]), MIXED)
+
+
+def _utf16_without_mark(sample: bytes) -> str | None:
+    even, odd = sample[0::2].count(0), sample[1::2].count(0)
+    half = max(1, len(sample) // 2)
+    if odd > 0.3 * half and even < 0.05 * half:
+        return "utf-16-le"
+    if even > 0.3 * half and odd < 0.05 * half:
+        return "utf-16-be"
+    return None
+
+
+def _is_utf8(sample: bytes) -> bool:
+    """Valid but for a character cut at the end, or with far more valid sequences than stray bytes."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        decoder.decode(sample)
+    except UnicodeDecodeError:
+        text = sample.decode("utf-8", "replace")
+        stray = text.count("\ufffd")
+        valid = sum(1 for char in text if char > "\x7f") - stray
+        return valid > 8 * stray
+    return True
+
+
+def _legacy(sample: bytes) -> str:
+    try:
+        text = codecs.getincrementaldecoder("gb18030")().decode(sample)
+    except UnicodeDecodeError:
+        text = ""
+    high = sum(1 for char in text if char > "\x7f")
+    # Two Latin-1 letters in a row also read as one Chinese character, but rarely as one of the common block in runs.
+    if high and len(_CJK.findall(text)) > 0.9 * high and re.search(f"{_CJK.pattern}{{2}}", text):
+        return "gb18030"
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(sample, cp_isolation=_OTHERS).best()
+    return best.encoding if best is not None else "cp1252"
