@@ -40,6 +40,14 @@ def arxiv_of(text: str | None, *, bare: bool = False) -> str | None:
     return found[1] if found else None
 
 
+def arxiv_year(arxiv_id: str | None) -> int | None:
+    """The year an arXiv id was given out in: 2310.11772 and hep-th/9901001 tell it by two digits."""
+    if not arxiv_id:
+        return None
+    digits = int(arxiv_id.rpartition("/")[2][:2])
+    return (1900 if digits > 90 else 2000) + digits
+
+
 def openreview_of(text: str | None) -> str | None:
     """The forum id in an OpenReview address."""
     found = _OPENREVIEW_IN.search(text) if text else None

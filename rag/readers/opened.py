@@ -84,9 +84,7 @@ class Opened:
 
         A line longer than 64 Mi characters is left out and noted in `problems`.
         """
-        with io.TextIOWrapper(
-            io.BufferedReader(_Raw(self.binary()), _BLOCK), encoding=self.encoding, errors=MIXED, newline=None
-        ) as stream:
+        with self._decoded() as stream:
             number = 0
             while line := stream.readline(LONGEST_LINE):
                 number += 1
@@ -99,6 +97,12 @@ class Opened:
                     continue
                 yield number, line[:-1] if line.endswith("\n") else line
 
+    def pieces(self) -> Iterator[str]:
+        """The decoded text in pieces of about a million characters, streamed."""
+        with self._decoded() as stream:
+            while piece := stream.read(_BLOCK):
+                yield piece
+
     def source(self, position: int) -> Source:
         """Where the entry at 1-based `position` of this file is."""
         return Source(self.path, position)
@@ -106,6 +110,10 @@ class Opened:
     def rejected(self, reason: str, line: int | None = None) -> Rejected:
         """A rejection of an entry of this file."""
         return Rejected(self.path, line, reason)
+
+    def _decoded(self) -> io.TextIOWrapper:
+        raw = io.BufferedReader(_Raw(self.binary()), _BLOCK)
+        return io.TextIOWrapper(raw, encoding=self.encoding, errors=MIXED, newline=None)
 
     def _find_encoding(self) -> str:
         with closing(self.binary()) as stream:

@@ -1,0 +1,72 @@
+"""JSON lines: one object a line."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from rag.readers.objects import paper_in, record_of
+from rag.readers.opened import Opened
+from rag.readers.options import ReadOptions
+from rag.types import Record, Rejected
+
+NAME = "jsonl"
+
+
+def sniff(head: str, name: str) -> float:
+    """Sure where the first line is a whole object; a second line must then begin another."""
+    lines = [line for line in head.split("\n") if line.strip()]
+    if not lines or not lines[0].lstrip().startswith("{"):
+        return 0.0
+    ending = 0.1 if name.lower().endswith((".jsonl", ".ndjson")) else 0.0
+    if not _is_object(lines[0]):
+        # A line that is broken or longer than what is seen here: the next ones tell.
+        return 0.5 + ending if any(_is_object(line) for line in lines[1:-1]) else 5 * ending
+    if len(lines) > 1 and not lines[1].lstrip().startswith("{"):
+        return 0.3 + ending
+    return 0.85 + ending
+
+
+def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
+    """One record a line; a line that is no JSON object, or describes no paper, is rejected with its number."""
+    position = 0
+    for number, line in file.lines():
+        if not line or line.isspace():
+            continue
+        position += 1
+        try:
+            value = _parsed(line)
+        except ValueError as error:
+            yield file.rejected(f"not valid JSON ({error})", number)
+            continue
+        except RecursionError:
+            yield file.rejected("JSON nested too deeply", number)
+            continue
+        paper = paper_in(value)
+        if paper is None:
+            yield file.rejected("a JSON object with neither title nor abstract", number)
+        else:
+            yield record_of(paper, file.source(position))
+
+
+def _parsed(line: str) -> Any:
+    """Strict and fast first; Python's own parser forgives NaN and lone surrogates, which dumps of data frames have."""
+    try:
+        return orjson.loads(line)
+    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        return json.loads(line.encode("utf-8", "replace"), parse_constant=_missing)
+
+
+def _missing(name: str) -> float | None:
+    return None if name == "NaN" else math.inf if name == "Infinity" else -math.inf
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(_parsed(line), dict)
+    except (ValueError, RecursionError):
+        return False
