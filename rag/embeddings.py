@@ -89,7 +89,7 @@ def tokens_within(offsets: Sequence[tuple[int, int]], start: int, end: int) -> N
 
 
 class SentenceTransformerEncoder(Encoder):
-    """A sentence-transformers model. Safe to use from several threads: forward passes take turns."""
+    """A sentence-transformers model. Safe to use from several threads; a query does not wait for an ingest's batch."""
 
     def __init__(self, model: SentenceTransformer, name: str, fingerprint: str) -> None:
         self.name = name
@@ -105,7 +105,10 @@ class SentenceTransformerEncoder(Encoder):
         limit = model.max_seq_length or self._tokenizer.model_max_length
         self.max_tokens = int(min(limit, 8192))
         self._budget = BATCH_TOKENS if model.device.type == "cpu" else GPU_BATCH_TOKENS
-        self._lock = threading.Lock()
+        # Everything after the transformer adds up token vectors: cheap, and too coarse in bf16.
+        for module in list(model)[1:]:
+            module.float()
+        self._tokenizing = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         return self.encode_with_spans(texts, [()] * len(texts))[0]
@@ -117,30 +120,30 @@ class SentenceTransformerEncoder(Encoder):
         parts = [np.zeros((len(wanted), self.dimension), np.float32) for wanted in spans]
         if not len(texts):
             return whole, parts
-        with self._lock:
-            ids, offsets = self._tokenize(texts)
-            for rows in _batches([len(row) for row in ids], self._budget):
-                vectors, hidden = self._forward([ids[row] for row in rows], any(len(spans[row]) for row in rows))
-                whole[rows] = vectors
-                for place, row in enumerate(rows):
-                    for part, (start, end) in enumerate(spans[row]):
-                        inside = np.flatnonzero(tokens_within(offsets[row], start, end))
-                        if len(inside):
-                            parts[row][part] = hidden[place, inside].mean(axis=0)
+        ids, offsets = self._tokenize(texts)
+        for rows in _batches([len(row) for row in ids], self._budget):
+            vectors, hidden = self._forward([ids[row] for row in rows], any(len(spans[row]) for row in rows))
+            whole[rows] = vectors
+            for place, row in enumerate(rows):
+                for part, (start, end) in enumerate(spans[row]):
+                    inside = np.flatnonzero(tokens_within(offsets[row], start, end))
+                    if len(inside):
+                        parts[row][part] = hidden[place, inside].mean(axis=0)
         return unit(whole), [unit(rows) for rows in parts]
 
     def token_offsets(self, text: str) -> Offsets:
-        # The tokenizer keeps truncation as state, so that asking without it must not meet a forward pass.
-        with self._lock:
+        with self._tokenizing:
             found = self._tokenizer(
                 text, add_special_tokens=False, truncation=False, return_offsets_mapping=True, verbose=False
             )
         return [(int(start), int(end)) for start, end in found["offset_mapping"]]
 
     def _tokenize(self, texts: Sequence[str]) -> tuple[list[list[int]], list[Offsets]]:
-        found = self._tokenizer(
-            list(texts), truncation=True, max_length=self.max_tokens, return_offsets_mapping=True, verbose=False
-        )
+        # A fast tokenizer keeps truncation as state that two threads must not change at once.
+        with self._tokenizing:
+            found = self._tokenizer(
+                list(texts), truncation=True, max_length=self.max_tokens, return_offsets_mapping=True, verbose=False
+            )
         return found["input_ids"], found["offset_mapping"]
 
     def _forward(self, ids: Sequence[Sequence[int]], with_tokens: bool) -> tuple[FloatArray, FloatArray]:
@@ -156,9 +159,12 @@ class SentenceTransformerEncoder(Encoder):
             mask[place, : len(row)] = 1
         device = self._model.device
         with torch.inference_mode():
-            found = self._model({"input_ids": table.to(device), "attention_mask": mask.to(device)})
-        vectors: FloatArray = found["sentence_embedding"].float().cpu().numpy()
-        tokens = found["token_embeddings"].float().cpu().numpy() if with_tokens else np.zeros((0, 0, 0), np.float32)
+            found = self._model[0]({"input_ids": table.to(device), "attention_mask": mask.to(device)})
+            found["token_embeddings"] = found["token_embeddings"].float()
+            for module in list(self._model)[1:]:
+                found = module(found)
+        vectors: FloatArray = found["sentence_embedding"].cpu().numpy()
+        tokens = found["token_embeddings"].cpu().numpy() if with_tokens else np.zeros((0, 0, 0), np.float32)
         return vectors, tokens
 
 
@@ -212,7 +218,7 @@ def wrap(embeddings: Embeddings, name: str, max_tokens: int) -> Encoder:
 
 
 def load_encoder(resolved: ResolvedModel, settings: Settings) -> Encoder:
-    """The embedder in the folder `resolved.path`. Raises ModelError when it is no usable sentence-transformers model."""
+    """The embedder in the folder `resolved.path`. Raises ModelError when that holds no sentence-transformers model."""
     from rag import quiet
 
     quiet.before_import()

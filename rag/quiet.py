@@ -29,4 +29,4 @@ def after_import() -> None:
     """Switch off what has no variable: transformers' bar while weights are loaded."""
     from transformers.utils import logging
 
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -18,8 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rag.errors import SettingsError
 
 ENV_PREFIX = "ABSTRACT_QA_"
-# Variables with the prefix that are no settings: where the home is, where models are, whether to use the network.
-ENV_ONLY = frozenset({"HOME", "MODELS", "OFFLINE"})
+# Variables with the prefix that are no settings: where the home is, where models are, whether to use the network, and
+# the key of a model server, which must not stand in a file.
+ENV_ONLY = frozenset({"HOME", "MODELS", "OFFLINE", "API_KEY"})
 
 
 class Settings(BaseModel):

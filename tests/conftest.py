@@ -25,7 +25,7 @@ def _is_loopback(address: Any) -> bool:
     try:
         return ipaddress.ip_address(address[0]).is_loopback
     except ValueError:
-        return address[0] == "localhost"
+        return bool(address[0] == "localhost")
 
 
 @pytest.fixture(autouse=True)
