@@ -1,0 +1,95 @@
+"""Questions in other languages made English for the search.
+
+Chinese has a glossary of the field's terms in the package, which works at once and without a model; a chat model, where
+there is one, translates the sentence, and both are searched. Other languages need the model.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import prompts
+from rag.language import NAMES
+
+if TYPE_CHECKING:
+    from langchain_core.language_models.chat_models import BaseChatModel
+
+_RUN = re.compile(r"[\u3400-\u9fff]+|[^\u3400-\u9fff]+")
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_OUTSIDE_LATIN = re.compile(r"[^\x00-\u024f\u2010-\u2027\u0370-\u03ff]")
+_PUNCTUATION = re.compile(r"[，。？！：；、“”‘’《》（）【】「」…—]+")
+# Share of Chinese characters that the glossary must know for the model's translation to be left out.
+COVERED = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """English for the search; `by_model` says whether a model had a part in it, `complete` whether nothing is missing."""
+
+    text: str
+    by_model: bool
+    complete: bool
+
+
+def to_english(text: str, language: str, chat: BaseChatModel | None) -> Translation:
+    """English words to search for `text`, written in `language` (ISO 639-1). Without a way, `text` itself."""
+    terms, covered = glossary(text) if language == "zh" else (text, 0.0)
+    if chat is None or covered >= COVERED:
+        return Translation(terms or text, False, covered >= COVERED)
+    written = _ask(chat, prompts.load("translate_question").render(language=NAMES[language], question=text))
+    if not written or len(_OUTSIDE_LATIN.findall(written)) * 4 > len(written):
+        return Translation(terms or text, False, False)
+    # The model gives the sentence, the glossary the terms it may have missed.
+    return Translation(f"{written} {terms}" if language == "zh" else written, True, True)
+
+
+def rewrite(question: str, conversation: str, chat: BaseChatModel) -> str | None:
+    """`question` made standalone by the model; None where its answer is no question of a sensible length."""
+    written = _ask(chat, prompts.load("rewrite_question").render(conversation=conversation, question=question))
+    return written if written and len(written) <= 3 * len(question) + 200 else None
+
+
+def _ask(chat: BaseChatModel, prompt: str) -> str:
+    """The first line of the model's answer, without quotation marks."""
+    written = chat.invoke(prompt, stop=["\n"]).text.strip()
+    return written.splitlines()[0].strip(" \"'“”") if written else ""
+
+
+def glossary(text: str) -> tuple[str, float]:
+    """English terms for the Chinese in `text`, with its Latin words kept in place, and the share of characters known.
+
+    The longest term that fits is taken, from left to right.
+    """
+    terms, longest = _terms()
+    out: list[str] = []
+    known = total = 0
+    for run in _RUN.findall(text):
+        if not _CJK.match(run):
+            out.append(_PUNCTUATION.sub(" ", run).strip())
+            continue
+        total += len(run)
+        at = 0
+        while at < len(run):
+            for size in range(min(longest, len(run) - at), 0, -1):
+                english = terms.get(run[at : at + size])
+                if english is not None:
+                    out.append(english)
+                    known += size
+                    at += size
+                    break
+            else:
+                at += 1
+    return " ".join(piece for piece in out if piece), known / total if total else 0.0
+
+
+@cache
+def _terms() -> tuple[dict[str, str], int]:
+    """The glossary, Chinese to English ("" for words that say nothing to a search), and its longest term's length."""
+    source = resources.files("rag").joinpath("data", "glossary_zh.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in source.splitlines() if line and not line.startswith("#"))
+    terms = {chinese: english for chinese, english in rows}
+    return terms, max(map(len, terms))
