@@ -217,8 +217,16 @@ def _format_of(file: Opened, listed: bool, options: ReadOptions) -> Format:
 
 def kind_of(start: bytes) -> str:
     """What a binary file is, in words."""
-    known = ((b"%PDF", "a PDF document"), (b"\x89PNG", "a picture"), (b"\xff\xd8\xff", "a picture"),
-             (b"GIF8", "a picture"), (b"SQLite format 3", "a database"), (b"\xd0\xcf\x11\xe0", "an office document"),
-             (b"BZh", "a bzip2 archive"), (b"\xfd7zXZ", "an xz archive"), (b"Rar!", "a RAR archive"),
-             (b"7z\xbc\xaf", "a 7z archive"))
+    known = (
+        (b"%PDF", "a PDF document"),
+        (b"\x89PNG", "a picture"),
+        (b"\xff\xd8\xff", "a picture"),
+        (b"GIF8", "a picture"),
+        (b"SQLite format 3", "a database"),
+        (b"\xd0\xcf\x11\xe0", "an office document"),
+        (b"BZh", "a bzip2 archive"),
+        (b"\xfd7zXZ", "an xz archive"),
+        (b"Rar!", "a RAR archive"),
+        (b"7z\xbc\xaf", "a 7z archive"),
+    )
     return next((kind for mark, kind in known if start.startswith(mark)), "a binary file, not text")

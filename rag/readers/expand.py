@@ -142,9 +142,7 @@ def _member(
     elif any(part.startswith(".") or part == "__MACOSX" for part in path.parts):
         yield FileRead(inside, None, note="hidden, passed over")
     else:
-        yield from expand(
-            inside, lambda: archive.open(member), member.compress_size, listed=True, depth=depth + 1
-        )
+        yield from expand(inside, lambda: archive.open(member), member.compress_size, listed=True, depth=depth + 1)
 
 
 def _passed(shown: str, listed: bool, what: str) -> Iterator[Rejected | FileRead]:

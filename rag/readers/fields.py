@@ -11,8 +11,22 @@ from rag.types import Record, Source
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _SUFFIX = re.compile(r"(?:[JS]r\.?|I{2,3}|IV|Ph\.?D\.?|M\.?D\.?)$")
-_EMPTY = frozenset({"", "none", "null", "nan", "n/a", "na", "-", "[no abstract available]", "no abstract available",
-                    "no abstract", "abstract not available", "not available"})
+_EMPTY = frozenset(
+    {
+        "",
+        "none",
+        "null",
+        "nan",
+        "n/a",
+        "na",
+        "-",
+        "[no abstract available]",
+        "no abstract available",
+        "no abstract",
+        "abstract not available",
+        "not available",
+    }
+)
 
 
 def make_record(

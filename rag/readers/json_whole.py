@@ -152,7 +152,7 @@ class _Window:
                 if held >= limit or not cut_off or not self._grow(held):
                     raise
                 continue
-            if end == len(self.text) and self.text[end - 1] not in "]}\"" and self.more():
+            if end == len(self.text) and self.text[end - 1] not in ']}"' and self.more():
                 continue  # a number may go on in the next piece
             self.at = end
             return value

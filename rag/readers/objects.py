@@ -54,9 +54,7 @@ def record_of(value: Object, source: Source) -> Record:
     if kind == "openreview":
         openreview = openreview or _text(flat.get("forum")) or _text(own)
         url = url if url and url.startswith("http") else f"https://openreview.net/forum?id={openreview}"
-    extra = {
-        key: _text(content) for key, content in flat.items() if key not in used | {"id", "extra", "externalIds"}
-    }
+    extra = {key: _text(content) for key, content in flat.items() if key not in used | {"id", "extra", "externalIds"}}
     given = flat.get("extra")
     if isinstance(given, dict):
         extra.update({str(key): _text(content) for key, content in given.items()})
@@ -120,8 +118,11 @@ def _person(item: object) -> str:
         if isinstance(item.get("author"), dict):
             return _person(item["author"])
         if item.get("family") or item.get("last"):
-            return " ".join(filter(None, (_text(item.get("given") or item.get("first")),
-                                          _text(item.get("family") or item.get("last")))))
+            return " ".join(
+                filter(
+                    None, (_text(item.get("given") or item.get("first")), _text(item.get("family") or item.get("last")))
+                )
+            )
         return _text(item.get("name") or item.get("display_name") or item.get("literal")) or ""
     if isinstance(item, list):  # arXiv's [family, given, suffix]
         family, given, *rest = [*(str(part) for part in item), "", ""]
@@ -135,8 +136,9 @@ def _words(value: object) -> tuple[str, ...]:
         return tuple(value.split(mark))
     if not isinstance(value, list):
         return ()
-    return tuple(_text(item.get("name") or item.get("display_name") if isinstance(item, dict) else item) or ""
-                 for item in value)
+    return tuple(
+        _text(item.get("name") or item.get("display_name") if isinstance(item, dict) else item) or "" for item in value
+    )
 
 
 def _year(flat: Object, value: object) -> str | int | None:

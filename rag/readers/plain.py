@@ -92,8 +92,9 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
     for position, entry in enumerate(entries, start=1):
         title, abstract = entry.text("title"), entry.text("abstract")
         if "reject" in entry.fields:
-            yield file.rejected("too short to be an abstract, and no title of one: " + _start(entry.text("reject")),
-                                entry.line)
+            yield file.rejected(
+                "too short to be an abstract, and no title of one: " + _start(entry.text("reject")), entry.line
+            )
             continue
         record = make_record(
             file.source(position),
@@ -197,8 +198,10 @@ def _unlabelled(blocks: list[_Block], headed: bool) -> Iterator[_Entry]:
         text = _without_number(block.text, numbered)
         for line, kind, part in _parts(block.line, text):
             full = entry is not None and "abstract" in entry.fields
-            goes_on = full and kind == "abstract" and (
-                ((numbered or by_rule) and not begins) or bool(_SECTION.match(part)) or part[:1].islower()
+            goes_on = (
+                full
+                and kind == "abstract"
+                and (((numbered or by_rule) and not begins) or bool(_SECTION.match(part)) or part[:1].islower())
             )
             if entry is None or begins or (full and not goes_on):
                 if entry is not None:
@@ -241,9 +244,11 @@ def _is_title(lines: list[str], index: int) -> bool:
     """Whether a short line heads a long one, and is not the first of lines wrapped at one width."""
     longest = max(len(line) for line in lines[index + 1 :])
     following = lines[index + 1]
-    return (longest > 2 * len(lines[index]) or len(lines[index]) < 0.75 * len(following)) and _is_long(
-        "\n".join(lines[index + 1 :])
-    ) and following[:1].upper() == following[:1]
+    return (
+        (longest > 2 * len(lines[index]) or len(lines[index]) < 0.75 * len(following))
+        and _is_long("\n".join(lines[index + 1 :]))
+        and following[:1].upper() == following[:1]
+    )
 
 
 def _is_names(text: str) -> bool:
