@@ -1,0 +1,70 @@
+"""Values of BibTeX fields: braces and quotes off, macros replaced, parts joined at `#`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+_MARK = re.compile(r"(?<!\\)[{}\"]")
+_BARE = re.compile(r"[^\s#{}\",]+")
+_NEXT_FIELD = re.compile(r"\s*([A-Za-z][\w:.+-]*)\s*=\s*(?=[{\"\w])")
+
+
+def value_of(raw: str, macros: Mapping[str, str]) -> str:
+    """The text of one value. `macros` has the names in lower case; an unknown one stands for its own name (`mar`)."""
+    text, end = _value(raw, 0, macros)
+    return text + raw[end:]
+
+
+def fields_of(name: str, raw: str, macros: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(name, text) of a field; of several where the comma between them was forgotten."""
+    text, end = _value(raw, 0, macros)
+    while found := _NEXT_FIELD.match(raw, end):
+        yield name, text
+        name = found[1]
+        text, end = _value(raw, found.end(), macros)
+    yield name, text + raw[end:].rstrip()
+
+
+def _value(raw: str, start: int, macros: Mapping[str, str]) -> tuple[str, int]:
+    """The text of the value that begins at `start`, and where it ends."""
+    parts = []
+    at = start
+    while True:
+        at = _past_blanks(raw, at)
+        if at < len(raw) and raw[at] in '{"':
+            end = _closing(raw, at)
+            parts.append(raw[at + 1 : end])
+            at = end + 1
+        elif found := _BARE.match(raw, at):
+            parts.append(macros.get(found[0].lower(), found[0]))
+            at = found.end()
+        else:
+            return "".join(parts), min(at, len(raw))
+        following = _past_blanks(raw, at)
+        if not raw.startswith("#", following):
+            return "".join(parts), at
+        at = following + 1
+
+
+def _past_blanks(raw: str, at: int) -> int:
+    while at < len(raw) and raw[at].isspace():
+        at += 1
+    return at
+
+
+def _closing(raw: str, start: int) -> int:
+    """Where the brace or quote that opens at `start` is closed; the end of `raw` if nowhere."""
+    quoted = raw[start] == '"'
+    depth = 0
+    for mark in _MARK.finditer(raw, start + 1):
+        if mark[0] == '"':
+            if quoted and depth == 0:
+                return mark.start()
+        elif mark[0] == "{":
+            depth += 1
+        elif depth == 0 and not quoted:
+            return mark.start()
+        else:
+            depth = max(0, depth - 1)
+    return len(raw)
