@@ -20,6 +20,12 @@ MATH = re.compile(
     r"|\\begin\{(equation|align|gather|multline|eqnarray|displaymath|math)(\*?)\}.{0,4000}?\\end\{\1\2\}",
     re.DOTALL,
 )
+# Dollars that only set words in another face, or hold nothing but a number, are no mathematics.
+_PLAIN_MATH = re.compile(
+    r"\$\s*(?:\\(?:text(?:bf|it|tt|sc|sf|rm|normal)?|emph|underline|math(?:tt|sf|rm|it|bf)(?=\{[A-Za-z][\w -]{2,}\}))"
+    r"\{(?P<text>[^{}$\\^]*)\}|(?P<number>[-+~<>≈]?\d[\d.,]*)\s*(?P<unit>\\+%|%|\\times)?)\s*\$"
+)
+_UNITS = {"": "", "%": "%", "times": "×"}
 _ACCENT = re.compile(
     r"""\\["'`^~=.](?:\{\\?[A-Za-z]\}|\s?\\[ij](?![A-Za-z])|\s?[A-Za-z])"""
     r"""|\\[uvHcdbkrt](?:\{\\?[A-Za-z]{1,2}\}|\s[A-Za-z](?![A-Za-z]))"""
@@ -68,14 +74,23 @@ def untex(text: str, *, braces: bool = False) -> str:
 
     `braces`: braces only group letters, as in BibTeX, and go as well.
     """
-    if "\\" not in text and not braces and "`" not in text and "~" not in text:
+    if not braces and not any(sign in text for sign in "\\`~$"):
         return text
-    pieces: list[str] = []
-    at = 0
-    for found in MATH.finditer(text):
-        pieces.extend((_prose(text[at : found.start()], braces), found[0]))
-        at = found.end()
-    return "".join([*pieces, _prose(text[at:], braces)])
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        if plain := _PLAIN_MATH.fullmatch(found[0]):
+            return (
+                plain["text"]
+                if plain["number"] is None
+                else plain["number"] + _UNITS[(plain["unit"] or "").strip("\\")]
+            )
+        kept.append(found[0])
+        return f"\ue000{len(kept) - 1}\ue001"
+
+    # Mathematics stands inside the arguments of macros too, so it is set aside rather than cut around.
+    prose = _prose(MATH.sub(keep, text.replace("\ue000", "").replace("\ue001", "")), braces)
+    return re.sub("\ue000(\\d+)\ue001", lambda found: kept[int(found[1])], prose)
 
 
 def _prose(text: str, braces: bool) -> str:

@@ -16,8 +16,9 @@ _END = re.compile(
     r"|(?P<line>\s*\n\s*)"
 )
 _GLUED = re.compile(
-    r"(?<=[a-z]{3})[.!?](?=(?:We|The|In|This|Our|However|It|To|These|Moreover|Furthermore|Finally|For)\s)"
+    r"(?<=[a-z]{3})[.!?](?=(?:We|The|In|This|Our|However|It|To|These|Moreover|Furthermore|Finally|For)[\s,])"
 )
+_MATH_END = re.compile(r"\.\$\s+[A-Z]")
 _BRACKETS = re.compile(r"[()\[\]（）]")
 _TOKEN = re.compile(r"[^\s(\[{（“\"'‘]*$")
 
@@ -33,12 +34,16 @@ def split_sentences(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     start = 0
     ends = _END.finditer(text)
-    glued = {found.end() for found in _GLUED.finditer(text)} if _GLUED.search(text) else set()
+    glued = {found.end() for found in _GLUED.finditer(text)} | closed.sentence_ends()
     cuts = sorted({end for found in ends if (end := _cut(text, found, closed)) is not None} | glued)
     for end in [*cuts, len(text)]:
         piece = text[start:end]
         stripped = piece.strip()
-        if stripped:
+        if spans and stripped and not any(char.isalnum() for char in stripped):
+            # A mark that stands apart belongs to the sentence before it.
+            end_of_mark = start + len(piece.rstrip())
+            spans[-1] = Span(spans[-1].start, end_of_mark, text[spans[-1].start : end_of_mark])
+        elif stripped:
             begin = start + len(piece) - len(piece.lstrip())
             spans.append(Span(begin, begin + len(stripped), stripped))
         start = max(start, end)
@@ -66,7 +71,9 @@ def _cut(text: str, found: re.Match[str], closed: _Closed) -> int | None:
         return end
     last = _TOKEN.search(text, max(0, at - 24), at)
     token = last[0] if last else ""
-    if token.strip(".") and not found["tail"].strip() and not _ends_sentence(text, token, at, following):
+    if _numbers(text, token, at):
+        return None
+    if token.strip(".") and not found["tail"].strip() and not _ends_sentence(token, following):
         return None
     return end
 
@@ -80,8 +87,16 @@ def _begins_sentence(following: str) -> bool:
     return first not in ",;:)]}%=<>/&+"
 
 
-def _ends_sentence(text: str, token: str, at: int, following: str) -> bool:
-    """Whether a full stop at `at`, after `token`, ends a sentence, given what follows."""
+def _numbers(text: str, token: str, at: int) -> bool:
+    """Whether `token` before the full stop at `at` numbers what follows: "1.", "(2.)", "3)." after a sentence's end."""
+    if not re.fullmatch(r"\(?(?:\d{1,2}|[ivxIVX]{1,4}|[A-Ha-h])\)?", token):
+        return False
+    lead = text[: at - len(token)].rstrip(" ([")
+    return not lead or lead[-1] in ".!?:;。\n"
+
+
+def _ends_sentence(token: str, following: str) -> bool:
+    """Whether a full stop after `token` ends a sentence, given what follows."""
     before = token.lower().rstrip(".")
     word = re.match(r"[\W_]*(\w+)", following)
     starts = word is not None and word[1].lower() in STARTERS
@@ -93,13 +108,7 @@ def _ends_sentence(text: str, token: str, at: int, following: str) -> bool:
         return starts
     if len(before) == 1 and before.isalpha() and token[:1].isupper():
         return starts  # an initial: "J. Smith"
-    if re.fullmatch(r"(?:[a-z]\.)+[a-z]", before):
-        return starts
-    if before.isdigit() and len(before) <= 2:
-        # "1." at the beginning of a line or sentence numbers it.
-        lead = text[: at - len(token)].rstrip()
-        return bool(lead) and lead[-1] not in ".!?:;\n。"
-    return True
+    return starts if re.fullmatch(r"(?:[a-z]\.)+[a-z]", before) else True
 
 
 class _Closed:
@@ -117,6 +126,12 @@ class _Closed:
                 # A long bracket holds sentences of its own, or was never closed where it should.
                 if not opened and found.start() - begin <= 400:
                     self._brackets.append((begin, found.start()))
+
+        self._text = text
+
+    def sentence_ends(self) -> set[int]:
+        """Ends of mathematics that took the sentence's full stop in: "of size $B.$ We"."""
+        return {end for _, end in self._math if _MATH_END.match(self._text, end - 2)}
 
     def math_free(self, at: int) -> bool:
         return not _inside(self._math, at)

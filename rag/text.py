@@ -19,7 +19,7 @@ __all__ = ["clean_text", "clean_title", "label_from", "split_sentences"]
 _PASSES = 8
 # Nothing outside this needs any work but the joining of blanks.
 _INVISIBLE = r"\xad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-\udfff\ufffe\uffff"
-_SIMPLE = re.compile(rf"[^\\<&`~{{}}\x00-\x08\x0a-\x1f\x7f-\x9f\ufb00-\ufb06{_INVISIBLE}]*")
+_SIMPLE = re.compile(rf"[^\\<&`~${{}}\x00-\x08\x0a-\x1f\x7f-\x9f\ufb00-\ufb06{_INVISIBLE}]*")
 _LINE_HYPHEN = re.compile(r"([^\W\d_]+)[-‐\xad]\s*\n\s*([^\W\d_]+)")
 _REMOVED = re.compile(rf"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f{_INVISIBLE}]")
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x85": " "})
