@@ -14,7 +14,7 @@ from rag.types import Record, Rejected
 
 NAME = "refer"
 
-_TAG = re.compile(r"\ufeff?[ \t]*%([\da-zA-Z@+?~!#$&*()<>=\[\]^])(?:[ \t\u3000]+(.*)|(?=[^\x00-\x7f])(.*)|)$", re.DOTALL)
+_TAG = re.compile(r"\ufeff?\s*%([\da-zA-Z@+?~!#$&*()<>=\[\]^])(?:[ \t\u3000]+(.*)|(?=[^\x00-\x7f])(.*)|)$", re.DOTALL)
 _FIRST = re.compile(r"^\ufeff?[ \t]*%[0TAJDB] +\S", re.MULTILINE)
 
 
