@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 
+# Whether the user forbade the hub, before this program does so for its own process.
+HUB_FORBIDDEN = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+
 VARIABLES = {
     "HF_HUB_OFFLINE": "1",  # models are folders on this machine; the hub is asked only by rag.hub, in its own process
     "HF_HUB_DISABLE_TELEMETRY": "1",
