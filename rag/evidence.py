@@ -1,0 +1,223 @@
+"""Which sentences bear on a question, and how a sentence is written into a prompt.
+
+A sentence is worth what it shares with the question, rare words first, how near its vector is, how good its paper is,
+and whether it has what is asked for: a number for "how many", names for "which datasets", an address for "where is the
+code". `n` of a piece of evidence is its paper's rank; the pieces come in order of importance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag.claims import names, numbers
+from rag.terms import content, stems
+from rag.text import split_sentences
+from rag.types import Evidence, Filters, Paper, Question, RankedPaper, Span
+
+if TYPE_CHECKING:
+    from rag.index import Index
+
+MOST_TOKENS = 350
+# Papers further behind the first than this share of its relevance give a sentence only where they are nearly as good.
+_NEAR = 0.5
+_LEADS_BACK = re.compile(
+    r"^(?:it|its|they|their|this|these|those|such|he|she|the (?:former|latter|two|first|second)|both|here|in this way|"
+    r"moreover|furthermore|additionally|in addition|specifically|in particular|also)\b",
+    re.I,
+)
+_INSTRUCTION = re.compile(
+    r"(?P<role><\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>)"
+    r"|(?P<speaker>(?:^|(?<=[\n.!?]))\s*(?:system|assistant|user|human|instruction|question|answer|evidence)\s*:)"
+    r"|(?P<order>\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules?|context|evidence|above|"
+    r"previous|prior|everything)\b)",
+    re.I,
+)
+_POSED = re.compile(r"[\[【［](?=\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*[\]】］])(?P<inner>[^\]】］]*)[\]】］]")
+_FULLWIDTH = str.maketrans({"<": "‹", ">": "›", "|": "¦", "[": "(", "]": ")"})
+
+_NUMBER_ASKED = re.compile(
+    r"\bhow (?:many|much|large|big|long|fast|often|high|low|accurate|few|old|deep|wide|well)\b|\bby (?:how much|what factor)\b|"
+    r"\b(?:what|which) (?:is the )?(?:\w+ ){0,3}(?:percentage|percent|share|proportion|rate|number|score|accuracy|size|factor|"
+    r"value|amount|fraction|p-value|complexity|speed|speedup|improvement|gain|margin|ratio|incidence|prevalence|mean|average|"
+    r"median|reduction|increase|decrease|dimension)\b|多少|几[个种项倍类次篇]|百分之|多大|多快|多长",
+    re.I,
+)
+_NAMES_ASKED = re.compile(
+    r"\b(?:which|what|name|list|on (?:what|which))\b[^?]{0,40}\b(?:datasets?|benchmarks?|models?|architectures?|methods?|algorithms?|"
+    r"baselines?|networks?|corpora|corpus|languages?|tools?|optimi[sz]ers?|encoders?|techniques?|tasks?|domains?|"
+    r"metrics?|drugs?|genes?|countries)\b|\bstand(?:s)? for\b|\bcalled\b|哪[些个种]",
+    re.I,
+)
+_ADDRESS_ASKED = re.compile(
+    r"\bwhere\b[^?]{0,40}\b(?:codes?|data|datasets?|website|repository|project|find|available|download)\b|\b(?:code|github|repository|"
+    r"repo|website|url|link)\b|代码|网址|链接",
+    re.I,
+)
+_ADDRESS = re.compile(r"https?://|www\.|github|available (?:at|on|from)|publicly available|\bcode\b", re.I)
+_WHAT_IS = re.compile(r"^\s*(?:what|who) (?:is|are|does)\b|\bpropos|\bintroduc|是什么|提出", re.I)
+_INTRODUCES = re.compile(r"\b(?:we|paper|work)\b[^.]{0,40}\b(?:propos|introduc|present|develop|design)\w*", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A candidate: its paper's rank and id, its place among its paper's sentences."""
+
+    rank: int
+    paper_id: str
+    place: int
+    span: Span
+    score: float
+
+
+def select(question: Question, ranked: Sequence[RankedPaper], index: Index, limit: int) -> tuple[Evidence, ...]:
+    """Up to `limit` sentences, about `MOST_TOKENS` tokens, most important first.
+
+    Most are of the best paper; others count by their relevance. A sentence that leads back ("It achieves…") brings the
+    one before it. For a comparison the papers are served in turns. Empty where no paper has an abstract.
+    """
+    if not ranked:
+        return ()
+    vectors = sentence_vectors(index, [hit.paper for hit in ranked])
+    weights = term_weights(question.search_text, index)
+    asked = index.encoder.encode([question.search_text])[0]
+    found: list[_Sentence] = []
+    by_paper: dict[str, tuple[Span, ...]] = {}
+    best_relevance = max(hit.relevance for hit in ranked) or 1.0
+    for hit in ranked:
+        spans, matrix = vectors[hit.paper.paper_id]
+        by_paper[hit.paper.paper_id] = spans
+        paper_part = 0.35 * min(1.0, hit.relevance / best_relevance) + (0.1 if hit.rank == 1 else 0.0)
+        for place, score in enumerate(_scores(question, spans, matrix, weights, asked, hit.paper)):
+            found.append(_Sentence(hit.rank, hit.paper.paper_id, place, spans[place], score + paper_part))
+    found.sort(key=lambda each: (-each.score, each.rank, each.place))
+    if question.kind == "compare":
+        found = _in_turns(found)
+    return tuple(
+        Evidence(each.rank, each.paper_id, each.span, round(each.score, 4))
+        for each in _within(found, by_paper, limit, 2 if question.kind == "compare" else limit)
+    )
+
+
+def sentence_vectors(index: Index, papers: Sequence[Paper]) -> dict[str, tuple[tuple[Span, ...], np.ndarray]]:
+    """Sentences with their stored vectors, (s, d), by paper id; papers the index has none of are embedded now."""
+    rows = index.rows_of([paper.paper_id for paper in papers])
+    stored = index.vectors(list(rows.values()))
+    found: dict[str, tuple[tuple[Span, ...], np.ndarray]] = {}
+    for paper in papers:
+        vectors = stored.get(rows.get(paper.paper_id, -1))
+        if vectors is not None:
+            spans = tuple(Span(start, end, paper.abstract[start:end]) for start, end in vectors.spans)
+            found[paper.paper_id] = (spans, np.asarray(vectors.sentences))
+        else:
+            spans = split_sentences(paper.abstract)
+            found[paper.paper_id] = (spans, np.asarray(index.encoder.encode([span.text for span in spans])))
+    return found
+
+
+def term_weights(text: str, index: Index) -> dict[str, float]:
+    """For each telling word's stem of `text` how rare it is in the library, 0 to 1; 1 where the library lacks it."""
+    found: dict[str, float] = {}
+    for word in content(text):
+        if word.stem not in found:
+            hits = index.lexical(word.text, 1, Filters())
+            # One term's best BM25 grows with its rarity; 10 is about that of a word of one paper among 40,000.
+            found[word.stem] = word.weight * (min(1.0, 0.15 + hits[0][1] / 10) if hits else 1.0)
+    return found
+
+
+def _scores(
+    question: Question,
+    spans: Sequence[Span],
+    matrix: np.ndarray,
+    weights: Mapping[str, float],
+    asked: np.ndarray,
+    paper: Paper,
+) -> list[float]:
+    total = sum(weights.values()) or 1.0
+    cosines = matrix @ asked if len(matrix) else np.zeros(len(spans))
+    # What the title has in common with the question names the paper and does not tell its sentences apart.
+    title = stems(paper.title) if paper.titled else frozenset()
+    scores = []
+    for place, span in enumerate(spans):
+        held = stems(span.text)
+        shared = sum(w * (0.5 if s in title else 1.0) for s, w in weights.items() if s in held) / total
+        scores.append(0.8 * shared + 0.8 * float(cosines[place]) + _prior(question.text, span.text))
+    return scores
+
+
+def _prior(question: str, sentence: str) -> float:
+    """What a sentence gains by having the sort of thing that is asked for."""
+    gain = 0.0
+    if _NUMBER_ASKED.search(question):
+        gain += 0.18 if numbers(sentence) else -0.05
+    if _NAMES_ASKED.search(question):
+        gain += 0.04 * min(3, sum(name.sure for name in names(sentence)))
+    if _ADDRESS_ASKED.search(question) and _ADDRESS.search(sentence):
+        gain += 0.4
+    if _WHAT_IS.search(question) and _INTRODUCES.search(sentence):
+        gain += 0.08
+    return gain
+
+
+def _in_turns(found: Sequence[_Sentence]) -> list[_Sentence]:
+    """The best sentence of each paper, then the second of each, papers by rank."""
+    by_rank: dict[int, list[_Sentence]] = {}
+    for each in found:
+        by_rank.setdefault(each.rank, []).append(each)
+    longest = max(map(len, by_rank.values()), default=0)
+    return [by_rank[rank][turn] for turn in range(longest) for rank in sorted(by_rank) if turn < len(by_rank[rank])]
+
+
+def _within(
+    found: Sequence[_Sentence], spans: Mapping[str, tuple[Span, ...]], limit: int, share: int
+) -> list[_Sentence]:
+    """The first sentences that fit, each after the one it leads back to; at most `share` a paper in the first round."""
+    kept: dict[tuple[str, int], _Sentence] = {}
+    used = 0
+    for each in found:
+        wanted = [each]
+        if each.place and _LEADS_BACK.match(each.span.text):
+            before = spans[each.paper_id][each.place - 1]
+            wanted.append(_Sentence(each.rank, each.paper_id, each.place - 1, before, each.score - 0.01))
+        for one in wanted:
+            cost = tokens(one.span.text)
+            if (one.paper_id, one.place) in kept or len(kept) >= limit or (kept and used + cost > MOST_TOKENS):
+                continue
+            kept[one.paper_id, one.place] = one
+            used += cost
+        if len(kept) >= limit:
+            break
+    return list(kept.values())
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a model makes of `text`."""
+    return len(text) // 4 + 1
+
+
+def neutralise(text: str) -> str:
+    """`text` so that nothing in it poses as a citation, a role or an instruction to the model; for prompts only.
+
+    `[12]` becomes `(12)`, role marks lose their angle brackets, and an order such as "ignore previous instructions" is
+    set in quotation marks after "the text says". Text without such things is given back unchanged.
+    """
+    made = _POSED.sub(lambda match: f"({match['inner'].strip()})", text)
+    return _INSTRUCTION.sub(_harmless, made)
+
+
+def _harmless(match: re.Match[str]) -> str:
+    if match["role"]:
+        return match["role"].translate(_FULLWIDTH)
+    if match["speaker"]:
+        return match["speaker"].replace(":", " -")
+    return f"(the text says: “{match['order']}”)"
+
+
+def asks_number(question: str) -> bool:
+    """Whether the answer must hold a number."""
+    return bool(_NUMBER_ASKED.search(question))
