@@ -1,7 +1,7 @@
 """What this program's own exports carry beyond their format, so that reading them back gives the very same papers.
 
 `rag.export` writes with these functions, the readers read with them. A BibTeX entry is known as ours by its field
-`abstract-qa-id`, a RIS entry by a line `U5  - abstract-qa {…}`.
+`abstract-qa-id`, a RIS entry by a line `U5  - abstract-qa {…}`, a table by the names of its columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from rag.types import Record
 BIBTEX_ID = "abstract-qa-id"
 BIBTEX_EXTRA = "abstract-qa-extra"
 BIBTEX_OPENREVIEW = "openreview"
+CSV_COLUMNS = (
+    "id", "title", "abstract", "authors", "venue", "year", "url", "doi", "arxiv_id", "pmid", "openreview_id",
+    "keywords", "extra",
+)  # fmt: skip
 _RIS_MARK = "abstract-qa "
+# A cell that begins with one of these signs is run as a formula by spreadsheets.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 # Commands with an empty group stand for characters whose bare form BibTeX or LaTeX would take for syntax. Braces are
 # never written as `\{`: BibTeX counts them as braces all the same.
@@ -100,6 +106,16 @@ def escape_list(words: Sequence[str]) -> str:
 def unescape_list(value: str) -> tuple[str, ...]:
     """The keywords that `escape_list` was given."""
     return tuple(unescape(word) for word in re.split(r"(?<!\{); ", value) if word)
+
+
+def guard(cell: str) -> str:
+    """`cell` with an apostrophe before what a spreadsheet would run as a formula; `unguard` takes it off."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def unguard(cell: str) -> str:
+    """The text that `guard` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def state_in_ris(own_id: str, fields: Mapping[str, Any]) -> str:

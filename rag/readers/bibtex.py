@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bibtexparser.middlewares.names import split_multiple_persons_names
 from bibtexparser.model import DuplicateFieldKeyBlock, Entry, ParsingFailedBlock, String
 from bibtexparser.splitter import Splitter
 
@@ -29,7 +28,7 @@ from rag.own import (
     unescape_name,
     unescape_verbatim,
 )
-from rag.readers.bibtex_values import fields_of, value_of
+from rag.readers.bibtex_values import fields_of, names_of, value_of
 from rag.readers.fields import make_record, name_of
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions
@@ -155,7 +154,7 @@ def _record(file: Opened, position: int, block: _Block, parents: dict[str, _Bloc
     arxiv = _arxiv(fields)
     title = fields.first("title")
     subtitle = fields.first("subtitle") if title else None
-    authors = [name for value in fields.every("author") for name in _names(value)]
+    authors = [name for value in fields.every("author") for name in names_of(value)]
     notes = [clean_title(note) for note in fields.peek("note", "annote")]
     record = make_record(
         file.source(position),
@@ -180,7 +179,8 @@ def _record(file: Opened, position: int, block: _Block, parents: dict[str, _Bloc
 def _own(file: Opened, position: int, fields: Fields) -> Record:
     """An entry that this program wrote, read back to the letter."""
     own_id = unescape_verbatim(fields.first(BIBTEX_ID) or "")
-    authors = [unescape_name(name) for value in fields.every("author") for name in split_multiple_persons_names(value)]
+    authors = [unescape_name(name) for value in fields.every("author") for name in names_of(value)]
+    title = fields.first("title") or ""
     venue = fields.first("journal", "booktitle")
     extra = texts(parsed(unescape(fields.first(BIBTEX_EXTRA) or "")))
     stated = {
@@ -191,7 +191,7 @@ def _own(file: Opened, position: int, fields: Fields) -> Record:
     fields.every("archiveprefix")
     record = make_record(
         file.source(position),
-        title=unescape(fields.first("title") or ""),
+        title=unescape(title[1:-1] if title.startswith("{") and title.endswith("}") else title),
         abstract=unescape(fields.first("abstract") or ""),
         venue=unescape(venue) if venue else None,
         year=fields.year("year"),
@@ -211,11 +211,6 @@ def _inherit(fields: Fields, parent: _Block) -> None:
     for name in _INHERITED:
         if name not in fields and given.get(name):
             fields.add(name, given[name])
-
-
-def _names(value: str) -> list[str]:
-    names = split_multiple_persons_names(value) if "{" in value else re.split(r"\s+and\s+", value, flags=re.I)
-    return [name.strip() for name in names if name.strip().lower() not in ("others", "et al.", "et al", "")]
 
 
 def _shown(name: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 _MARK = re.compile(r"(?<!\\)[{}\"]")
+_AND = re.compile(r"(?<!\\)[{}]|\s+and(?=\s)", re.IGNORECASE)
 _BARE = re.compile(r"[^\s#{}\",]+")
 _NEXT_FIELD = re.compile(r"\s*([A-Za-z][\w:.+-]*)\s*=\s*(?=[{\"\w])")
 
@@ -24,6 +25,25 @@ def fields_of(name: str, raw: str, macros: Mapping[str, str]) -> Iterator[tuple[
         name = found[1]
         text, end = _value(raw, found.end(), macros)
     yield name, text + raw[end:].rstrip()
+
+
+def names_of(value: str) -> list[str]:
+    """The names in a list divided by "and", of which braces protect one. "others" and empty names are left out.
+
+    bibtexparser's own function loses the accent of a name that begins with one (`Doe, J. and \\'{E}vry, A.`).
+    """
+    names = []
+    depth = start = 0
+    for mark in _AND.finditer(value):
+        if mark[0] == "{":
+            depth += 1
+        elif mark[0] == "}":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            names.append(value[start : mark.start()])
+            start = mark.end()
+    names.append(value[start:])
+    return [name for raw in names if (name := raw.strip()).lower() not in ("", "others", "et al.", "et al")]
 
 
 def _value(raw: str, start: int, macros: Mapping[str, str]) -> tuple[str, int]:

@@ -90,7 +90,7 @@ def _record(file: Opened, position: int, fields: Fields) -> Record:
         file.source(position),
         title=title,
         abstract=abstract,
-        authors=list(dict.fromkeys(name for value in fields.every("A1", "AU") for name in _names(value))),
+        authors=_authors(fields),
         venue=fields.first("T2", "JF", "JO", "BT", "JA", "J2", "J1", "J9", "JI", "T3", "C3"),
         year=fields.year("PY", "Y1", "DA", "YR", "C6"),
         url=_url(fields),
@@ -103,8 +103,12 @@ def _record(file: Opened, position: int, fields: Fields) -> Record:
     return record if own is None else own.onto(record)
 
 
-def _names(value: str) -> list[str]:
-    return [part for part in re.split(r"[;；\n]", value) if part.strip()]
+def _authors(fields: Fields) -> list[str]:
+    """A1 and AU in the order of the file; where one repeats the other, once."""
+    repeated = fields.peek("A1") == fields.peek("AU")
+    if repeated:
+        fields.every("A1")
+    return fields.listed("A1", "AU")
 
 
 def _url(fields: Fields) -> str | None:

@@ -26,7 +26,7 @@ _BLOCK = 1 << 18
 _LONGEST = 1 << 26  # characters of one record
 _DECLARED = re.compile(rb"^\s*<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)")
 _NAMESPACE = re.compile(r"xmlns(?::[\w.-]+)?\s*=\s*(?:\"[^\"<]*\"|'[^'<]*')")
-_PREFIX = re.compile(r"(?<=[<\s/])([A-Za-z_][\w.-]*):(?=[A-Za-z_])")
+_PREFIX = re.compile(r"(?:(?<=[<\s])|(?<=</))(?!xml)([A-Za-z_][\w.-]*):(?=[A-Za-z_])")
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z]\w*;|(?!#\d+;|#x[0-9A-Fa-f]+;))")
 _NO_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
@@ -47,7 +47,7 @@ class Cut:
 def cut(file: Opened, names: Iterable[str]) -> Iterator[Cut]:
     """The elements of `file` that have one of `names`, in order, namespaces taken off.
 
-    Raises Unreadable where the file declares entities.
+    Raises Unreadable where the file declares entities, and where it ends between records before its root is closed.
     """
     source = _Text(file)
     alternatives = "|".join(map(re.escape, names))
@@ -68,12 +68,14 @@ def cut(file: Opened, names: Iterable[str]) -> Iterator[Cut]:
         line = source.line
         text = source.take(found[1])
         if text is None:
-            ended = "the file ends within it" if source.at_end else "another begins before it is closed"
+            whole = not source.at_end or starts.search(source.text) is not None
+            ended = "another begins before it is closed" if whole else "the file ends within it"
             yield Cut(line, None, f"not closed: {ended}")
+            rooted = rooted and whole
         else:
             yield _parsed(text, spaces, line)
     if rooted and "</" not in source.text:
-        yield Cut(source.line_at(len(source.text)), None, "the file ends early: its closing tag is missing")
+        raise Unreadable("the file ends early: its closing tag is missing", source.line_at(len(source.text)))
 
 
 def refuse(line: int) -> NoReturn:
@@ -230,7 +232,7 @@ def _parsed(text: str, spaces: str, line: int) -> Cut:
             return Cut(line, None, f"not well-formed XML ({str(error).split(':')[0]})")
         prefixes = dict.fromkeys(_PREFIX.findall(clean))
         try:
-            element = _element(clean, " ".join(f'xmlns:{prefix}="{prefix}"' for prefix in prefixes if prefix != "xml"))
+            element = _element(clean, " ".join(f'xmlns:{prefix}="{prefix}"' for prefix in prefixes))
         except ParseError as second:
             return Cut(line, None, f"not well-formed XML ({str(second).split(':')[0]})")
     except (DefusedXmlException, RecursionError) as error:
