@@ -48,7 +48,8 @@ _CHINESE_PERCENT = re.compile(r"百分之(?P<n>\d+(?:\.\d+)?)")
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|and|or|~|到|至)\s*$")
 _HEDGE = re.compile(r"\b(?:about|approximately|around|roughly|nearly|almost|over|some|more than|circa)\s*$|[~≈约]\s*$", re.I)
 _ORDINAL = re.compile(r"^(?:st|nd|rd|th)$")
-_NAME = re.compile(r"[A-Za-zÀ-ɏͰ-Ͽ][\wÀ-ɏ]*(?:[-+/.&'’](?=\w)[\wÀ-ɏ]+)*\+*|\d+[A-Z]\b")
+_ITEM = re.compile(r"\d\)")
+_NAME = re.compile(r"https?://[^\s)\]}>]*[^\s)\]}>.,;:]|[A-Za-zÀ-ɏͰ-Ͽ][\wÀ-ɏ]*(?:[-+/.&'’](?=\w)[\wÀ-ɏ]+)*\+*|\d+[A-Z]\b")
 _GLUED = re.compile(r"[^0-9a-zà-ɏͰ-Ͽ]+")
 
 
@@ -90,6 +91,9 @@ def numbers(text: str) -> tuple[Number, ...]:
         rest = match["rest"]
         if rest and not match["unit"] and (rest[0].isupper() or _ORDINAL.match(rest) or rest in ("d", "s")):
             continue  # 3D, 2nd, 1990s
+        before = text[: match.start()]
+        if _ITEM.match(text, match.start()) and (before[-1:] == "(" or before.rstrip()[-1:] in ("", ",", ";", ":", ".")):
+            continue  # 1) of a list inside a sentence
         value = float(match["digits"].replace(",", "")) * _SCALES.get(match["scale"] or match["letter"] or "", 1.0)
         end = match.end("rest") - len(rest) if rest else match.end()
         hedged = bool(_HEDGE.search(text[: match.start()]))
@@ -99,7 +103,8 @@ def numbers(text: str) -> tuple[Number, ...]:
         if parts == ["one"] or not any(part in _SPELLED for part in parts):
             continue  # "one" is most often no number; "hundred" and "million" alone follow digits
         unit = _SPELLED_UNIT.match(text, match.end() - (len(match.group()) - len(match.group().rstrip())))
-        found.append(Number(match.start(), match.end(), _spelled(parts), _unit(unit[1].casefold() if unit else None)))
+        end = match.start() + len(match.group().rstrip(" -\n"))
+        found.append(Number(match.start(), end, _spelled(parts), _unit(unit[1].casefold() if unit else None)))
     found.extend(
         Number(match.start(), match.end(), _FOLDS[match[1].casefold()], "x") for match in _FOLD.finditer(text)
     )
@@ -152,6 +157,9 @@ def names(text: str) -> tuple[Name, ...]:
     found: list[Name] = []
     for match in _NAME.finditer(text):
         word = match.group().rstrip("'’")
+        if word.startswith("http"):
+            found.append(Name(match.start(), match.end(), word, key(word), True))
+            continue
         if word.endswith(("'s", "’s")):
             word = word[:-2]
         sure = is_structured(word)
@@ -192,11 +200,13 @@ class NameSource:
 
     def has(self, name: Name) -> bool:
         """Whether `name`, its plural, its parts or its spelled-out form occurs."""
+        if name.text.startswith("http"):
+            return name.key in self.squeezed
         if not name.key or name.key in self.tokens or stem(name.text) in self.stems:
             return True
         if len(name.key) >= 5 and name.key in self.squeezed:
             return True
-        if name.sure and name.text.isupper() and len(name.key) >= 3 and name.key in self.initials:
+        if name.sure and name.text.rstrip("s").isupper() and len(name.key) >= 3 and name.key in self.initials:
             return True
         parts = [part for part in re.split(r"[-/+.]", name.text) if part]
         return len(parts) > 1 and all(key(part) in self.tokens or stem(part) in self.stems for part in parts)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 
-from rag.claims import Number, names, numbers
+from rag.claims import Name, NameSource, Number, name_source, names, numbers
 from rag.terms import Word, stem, words
 
 _NEGATOR = re.compile(
@@ -61,6 +62,10 @@ _COMPARE = re.compile(
 )
 _PREFIXES = ("un", "in", "im", "non", "dis", "ir", "de", "under", "mis")
 _WINDOW = 4
+# Longest stretch of words that counts as standing in another's place.
+_PARALLEL = 4
+# Share of the claim's words that must stand in the source in order for the two to run in parallel.
+_ALIKE = 0.5
 
 
 def _directions() -> dict[str, tuple[int, int]]:
@@ -82,7 +87,7 @@ def misplaced_number(claim: str, source: str) -> Number | None:
     for number in claim_numbers:
         own = [other for other in source_numbers if number.equals(other)]
         rivals = [o for o in source_numbers if not number.equals(o) and (o.unit == number.unit)]
-        if not own or not rivals:
+        if not own or not rivals or _same_run(claim, source, number):
             continue
         beside = _sides(claim, number, claim_numbers)
         best_own = max(_agree(beside, _sides(source, other, source_numbers)) for other in own)
@@ -90,6 +95,14 @@ def misplaced_number(claim: str, source: str) -> Number | None:
         if best_rival >= best_own + 1.0 and best_rival >= 1.5 * best_own:
             return number
     return None
+
+
+def _same_run(claim: str, source: str, number: Number) -> bool:
+    """Whether the six words that end or begin with the number stand in the source as they are."""
+    before = [word.text for word in words(claim) if word.start < number.end][-6:]
+    after = [word.text for word in words(claim) if word.start >= number.start][:6]
+    held = " " + " ".join(word.text for word in words(source)) + " "
+    return any(len(run) == 6 and f" {' '.join(run)} " in held for run in (before, after))
 
 
 def _sides(text: str, number: Number, every: Sequence[Number]) -> tuple[set[str], set[str]]:
@@ -108,35 +121,87 @@ def _agree(one: tuple[set[str], set[str]], other: tuple[set[str], set[str]]) -> 
     return same + 0.5 * across
 
 
+def exchanged(claim: str, source: str) -> str | None:
+    """Where the texts run in parallel: "number", "name" or "direction" for one that stands in another's place.
+
+    None for nothing of the kind. Longer rewordings are no parallel and are left to the other checks.
+    """
+    said, held = words(claim), words(source)
+    if min(len(said), len(held)) < 4:
+        return None
+    matcher = SequenceMatcher(None, [w.text.casefold() for w in said], [w.text.casefold() for w in held], autojunk=False)
+    if sum(block.size for block in matcher.get_matching_blocks()) < _ALIKE * len(said):
+        return None
+    here = name_source((source,))
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "replace" or b - a > _PARALLEL or d - c > _PARALLEL:
+            continue
+        mine = claim[said[a].start : said[b - 1].end]
+        theirs = source[held[c].start : held[d - 1].end]
+        counts, others = numbers(mine), numbers(theirs)
+        if counts and others and not any(n.equals(o) for n in counts for o in others):
+            return "number"
+        if others and not counts and _names_in(claim, said[a].start, said[b - 1].end):
+            return "name"
+        new = [name for name in _names_in(claim, said[a].start, said[b - 1].end) if not _written(name, here)]
+        if new and _names_in(source, held[c].start, held[d - 1].end) and not _abbreviates(new[0], theirs):
+            return "name"
+        if _opposed(said[a:b], held[c:d]):
+            return "direction"
+    return None
+
+
+def _names_in(text: str, start: int, end: int) -> list[Name]:
+    return [name for name in names(text) if name.sure and name.start < end and name.end > start]
+
+
+def _written(name: Name, source: NameSource) -> bool:
+    """Whether the name itself stands in the source, not only words with its initials."""
+    return name.key in source.tokens or (len(name.key) >= 5 and name.key in source.squeezed)
+
+
+def _abbreviates(name: Name, text: str) -> bool:
+    return name.text.rstrip("s").isupper() and name.key in name_source((text,)).initials
+
+
+def _opposed(said: Sequence[Word], held: Sequence[Word]) -> bool:
+    mine = {_DIRECTION[word.stem] for word in said if word.stem in _DIRECTION}
+    theirs = {_DIRECTION[word.stem] for word in held if word.stem in _DIRECTION}
+    return any((axis, 1 - pole) in theirs and (axis, pole) not in theirs for axis, pole in mine)
+
+
 def negation_differs(claim: str, source: str) -> bool:
     """Whether one text denies what the other states of the same words."""
-    source_negations = list(_negated(source))
-    claim_negations = list(_negated(claim))
-    source_stems = {word.stem for word in words(source)}
-    claim_stems = {word.stem for word in words(claim)}
-    for after in claim_negations:
-        if not after or len(after & source_stems) < max(1, len(after) - 1):
+    return _denies(claim, source, loose=True) or _denies(source, claim, loose=False)
+
+
+def _denies(text: str, other: str, loose: bool) -> bool:
+    """Whether `text` has a negation where `other` has the same words and none.
+
+    `loose`: a longer stretch may lack a word in `other`, as a claim is put in other words.
+    """
+    held = {word.stem for word in words(other)}
+    denied = list(_negated(other))
+    for before, after in _negated(text):
+        wanted = after if len(after) > 1 else before | after
+        if not after or len(wanted & held) < max(1, len(wanted) - (loose and len(wanted) > 2)) or not after & held:
             continue
-        if any(after & other for other in source_negations):
+        if any(after & there for _, there in denied):
             continue
-        if not any(_near(source, mark.start(), mark.end(), after) for mark in _LIKE_NEGATOR.finditer(source)):
-            return True
-    for after in source_negations:
-        if len(after) < 2 or not after <= claim_stems:
-            continue
-        if any(after & other for other in claim_negations):
-            continue
-        if not any(_near(claim, mark.start(), mark.end(), after) for mark in _LIKE_NEGATOR.finditer(claim)):
+        excuses = (mark for mark in _LIKE_NEGATOR.finditer(other) if mark.group().casefold() not in text.casefold())
+        if not any(_near(other, mark.start(), mark.end(), after) for mark in excuses):
             return True
     return False
 
 
-def _negated(text: str) -> Iterator[set[str]]:
-    """For each negation of `text` the stems of the three telling words after it, within its clause."""
+def _negated(text: str) -> Iterator[tuple[set[str], set[str]]]:
+    """For each negation of `text` the stems of two telling words before it and of three after, within its clause."""
+    telling = [word for word in words(text) if word.weight > 0]
     for mark in _NEGATOR.finditer(text):
         stop = re.search(r"[,;:.()]", text[mark.end() :])
         end = mark.end() + stop.start() if stop else len(text)
-        yield {w.stem for w in [w for w in words(text) if mark.end() <= w.start and w.end <= end and w.weight > 0][:3]}
+        before = [word.stem for word in telling if word.end <= mark.start()][-2:]
+        yield set(before), {w.stem for w in [w for w in telling if mark.end() <= w.start and w.end <= end][:3]}
 
 
 def _near(text: str, start: int, end: int, stems: set[str]) -> bool:

@@ -64,6 +64,14 @@ _INTRODUCES = re.compile(r"\b(?:we|paper|work)\b[^.]{0,40}\b(?:propos|introduc|p
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """A word of a question: how much it tells in this library, 0 to 1, and whether any paper has it."""
+
+    weight: float
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Sentence:
     """A candidate: its paper's rank and id, its place among its paper's sentences."""
 
@@ -83,7 +91,7 @@ def select(question: Question, ranked: Sequence[RankedPaper], index: Index, limi
     if not ranked:
         return ()
     vectors = sentence_vectors(index, [hit.paper for hit in ranked])
-    weights = term_weights(question.search_text, index)
+    weights = {stem: term.weight for stem, term in question_terms(question.search_text, index).items()}
     asked = index.encoder.encode([question.search_text])[0]
     found: list[_Sentence] = []
     by_paper: dict[str, tuple[Span, ...]] = {}
@@ -119,14 +127,15 @@ def sentence_vectors(index: Index, papers: Sequence[Paper]) -> dict[str, tuple[t
     return found
 
 
-def term_weights(text: str, index: Index) -> dict[str, float]:
-    """For each telling word's stem of `text` how rare it is in the library, 0 to 1; 1 where the library lacks it."""
-    found: dict[str, float] = {}
+def question_terms(text: str, index: Index) -> dict[str, Term]:
+    """The telling words of `text` by stem."""
+    found: dict[str, Term] = {}
     for word in content(text):
         if word.stem not in found:
             hits = index.lexical(word.text, 1, Filters())
             # One term's best BM25 grows with its rarity; 10 is about that of a word of one paper among 40,000.
-            found[word.stem] = word.weight * (min(1.0, 0.15 + hits[0][1] / 10) if hits else 1.0)
+            rarity = min(1.0, 0.15 + hits[0][1] / 10) if hits else 1.0
+            found[word.stem] = Term(word.weight * rarity, bool(hits))
     return found
 
 

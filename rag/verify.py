@@ -21,6 +21,7 @@ from rag import calibration
 from rag.claims import Name, NameSource, Number, name_source, names, numbers
 from rag.contradiction import (
     direction_differs,
+    exchanged,
     misplaced_number,
     names_change_places,
     negation_differs,
@@ -37,8 +38,18 @@ if TYPE_CHECKING:
 FEATURES = ("cover_one", "cover_two", "cover_paper", "order", "pairs", "cosine", "missing", "names_elsewhere", "length")
 # How many papers may share a citation; more is a sign of a sentence that says nothing.
 MOST_PAPERS = 3
+# Share of the claim that a second sentence must add to be taken.
+NEEDED = 0.1
 _PROPOSED = re.compile(
-    r"(?:propos\w+|introduc\w+|present\w*|call(?:ed)?|named|term(?:ed)?|develop\w*|releas\w+|build|bring|design\w*)\s"
+    r"(?:\b(?:we|this paper|this work|paper)\s+(?:\w+\s+)?(?:propos|introduc|present|develop|releas|build|bring|design|call|"
+    r"term|construct|creat|describ|contribut)\w*|(?:call(?:ed)?|named|term(?:ed)?|dubbed|coined)\b)[^.;]{0,140}$",
+    re.I,
+)
+# A sentence that speaks of the paper's own thing without naming it, so that a claim may name it.
+_SELF = re.compile(
+    r"\b(?:we|our|us|it|its|they|their|this|these|the (?:proposed|resulting|new|method|approach|model|framework|algorithm|"
+    r"system|dataset|benchmark|network))\b",
+    re.I,
 )
 
 
@@ -76,8 +87,7 @@ def prepare(paper: Paper) -> Source:
     subjects = {name.key for name in names(f"x {paper.title}") if paper.titled}
     for span in spans:
         for name in names(span.text):
-            before = span.text[: name.start]
-            if before.endswith("(") or _PROPOSED.search(before[-40:]):
+            if name.sure and _PROPOSED.search(span.text[: name.start]):
                 subjects.add(name.key)
     return Source(
         paper,
@@ -180,8 +190,7 @@ def _choose(claim: str, source: Source) -> tuple[int, ...]:
 
     gains = [adds(place) if place != first else 0.0 for place in range(len(source.spans))]
     second = int(np.argmax(gains))
-    total = sum(wanted.values())
-    if gains[second] >= max(1.0, 0.18 * total):
+    if gains[second] >= max(1.0, NEEDED * sum(wanted.values())):
         return (first, second)
     return (first,)
 
@@ -255,6 +264,9 @@ def _conflict(claim: str, source: Source, places: tuple[int, ...]) -> str | None
     joined = " ".join(texts)
     if misplaced_number(claim, joined):
         return "number elsewhere"
+    for text in texts:
+        if swapped := exchanged(claim, text):
+            return f"{swapped} exchanged"
     if any(name.sure and not _sits(name, source, places) for name in names(claim)):
         return "name elsewhere"
     if negation_differs(claim, joined):
@@ -274,7 +286,9 @@ def _known(name: Name, source: Source) -> bool:
 
 def _sits(name: Name, source: Source, places: tuple[int, ...]) -> bool:
     """Whether a name stands in the sentences themselves or is what the paper is about."""
-    return name.key in source.subjects or any(source.parts[place].has(name) for place in places)
+    if any(source.parts[place].has(name) for place in places):
+        return True
+    return name.key in source.subjects and any(_SELF.search(source.spans[place].text) for place in places)
 
 
 def foreign(claim: str, n: int, source: Source) -> Finding | None:
