@@ -28,7 +28,7 @@ from rag.own import (
     unescape_name,
     unescape_verbatim,
 )
-from rag.readers.bibtex_values import fields_of, names_of, value_of
+from rag.readers.bibtex_values import fields_of, names_of, unbraced, value_of
 from rag.readers.fields import make_record, name_of
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions
@@ -146,7 +146,7 @@ def _entry(line: int, entry: Entry, macros: dict[str, str]) -> _Block:
 def _record(file: Opened, position: int, block: _Block, parents: dict[str, _Block]) -> Record:
     fields = Fields(block.line)
     for name, value in block.fields:
-        fields.add(name, value)
+        fields.add(name, value if name == "author" else unbraced(value.strip()))
     if BIBTEX_ID in fields:
         return _own(file, position, fields)
     if parent := parents.get(" ".join(fields.peek("crossref")).lower()):
@@ -180,7 +180,6 @@ def _own(file: Opened, position: int, fields: Fields) -> Record:
     """An entry that this program wrote, read back to the letter."""
     own_id = unescape_verbatim(fields.first(BIBTEX_ID) or "")
     authors = [unescape_name(name) for value in fields.every("author") for name in names_of(value)]
-    title = fields.first("title") or ""
     venue = fields.first("journal", "booktitle")
     extra = texts(parsed(unescape(fields.first(BIBTEX_EXTRA) or "")))
     stated = {
@@ -191,7 +190,7 @@ def _own(file: Opened, position: int, fields: Fields) -> Record:
     fields.every("archiveprefix")
     record = make_record(
         file.source(position),
-        title=unescape(title[1:-1] if title.startswith("{") and title.endswith("}") else title),
+        title=unescape(fields.first("title") or ""),
         abstract=unescape(fields.first("abstract") or ""),
         venue=unescape(venue) if venue else None,
         year=fields.year("year"),
@@ -215,8 +214,8 @@ def _inherit(fields: Fields, parent: _Block) -> None:
 
 def _shown(name: str) -> str:
     """A name in reading order. One that is braced as a whole names an institution and is left as it is."""
-    whole = name.startswith("{") and name.endswith("}") and "}" not in name[:-1]
-    return clean_title(name) if whole else name_of(name)
+    whole = unbraced(name)
+    return clean_title(whole) if whole != name else name_of(name)
 
 
 def _arxiv(fields: Fields) -> str | None:

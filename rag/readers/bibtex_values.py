@@ -27,6 +27,13 @@ def fields_of(name: str, raw: str, macros: Mapping[str, str]) -> Iterator[tuple[
     yield name, text + raw[end:].rstrip()
 
 
+def unbraced(value: str) -> str:
+    """`value` without braces around the whole of it, as in `title = {{Some Title}}`."""
+    while value.startswith("{") and len(value) > 1 and _closing(value, 0) == len(value) - 1:
+        value = value[1:-1].strip()
+    return value
+
+
 def names_of(value: str) -> list[str]:
     """The names in a list divided by "and", of which braces protect one. "others" and empty names are left out.
 

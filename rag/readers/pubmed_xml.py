@@ -11,7 +11,7 @@ from rag.readers.fields import make_record
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions
 from rag.readers.tagged import nameless
-from rag.readers.xml_records import Parts, cut, text_of
+from rag.readers.xml_records import Parts, cut, keep_raised, text_of
 from rag.types import Record, Rejected
 
 NAME = "pubmed_xml"
@@ -39,6 +39,7 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
 
 
 def _record(file: Opened, position: int, element: Element) -> Record:
+    keep_raised(element)
     parts = Parts(element)
     citation = "BookDocument" if element.tag == "PubmedBookArticle" else "MedlineCitation"
     article = "BookDocument" if citation == "BookDocument" else "MedlineCitation/Article"

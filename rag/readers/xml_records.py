@@ -32,7 +32,7 @@ _NO_CHARACTER = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\ufff
 _ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
 _DATE = frozenset({"Year", "Month", "Day", "Hour", "Minute"})
 # Attributes that tell apart elements of one name.
-_TELLING = ("IdType", "EIdType", "PubStatus", "IssnType", "Source", "key", "type", "rel", "title")
+_TELLING = frozenset({"IdType", "EIdType", "PubStatus", "IssnType", "Source", "key", "type", "rel", "title"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,14 @@ def refuse(line: int) -> NoReturn:
 
 def text_of(element: Element) -> str:
     """All text in `element`."""
-    return "".join(element.itertext())
+    return "".join(element.itertext()) if len(element) else element.text or ""
+
+
+def keep_raised(element: Element, tag: str = "sup") -> None:
+    """Put HTML's tags around raised text (10<sup>-3</sup>), for cleaning to make superscripts of it."""
+    for raised in element.iter(tag):
+        if raised.text and not len(raised):
+            raised.text = f"<sup>{raised.text}</sup>"
 
 
 class Parts:
@@ -128,15 +135,20 @@ class Parts:
         for child in element:
             if child in self._taken:
                 continue
-            name = f"{parent}{child.tag}" + "".join(f"[{child.get(key)}]" for key in _TELLING if child.get(key))
-            if len(child) and {inner.tag for inner in child} <= _DATE:
-                left.setdefault(name, []).append("-".join(text_of(inner).strip() for inner in child))
-            elif len(child) and not (child.text or "").strip():
+            name = parent + child.tag
+            if child.attrib:
+                name += "".join(f"[{value}]" for key, value in child.attrib.items() if key in _TELLING and value)
+            if not len(child):
+                text = child.text or child.get("href", "")
+            elif child[0].tag in _DATE and {inner.tag for inner in child} <= _DATE:
+                text = "-".join((inner.text or "").strip() for inner in child)
+            elif not (child.text or "").strip():
                 self._gather(child, f"{child.tag}/", left)
-            elif text := " ".join(text_of(child).split()):
+                continue
+            else:
+                text = text_of(child)
+            if text := " ".join(text.split()):
                 left.setdefault(name, []).append(text)
-            elif child.get("href"):
-                left.setdefault(name, []).append(child.get("href", ""))
 
 
 class _Text:
