@@ -13,11 +13,12 @@ _LINE = re.compile(
         (?:[:：]\s*(?:\*{1,3}|_{2,3})|(?:\*{1,3}|_{2,3})\s*[:：]|[:：](?!//))\s*(?P<rest>.*)$""",
     re.VERBOSE,
 )
-_FIRM = frozenset(
-    "title abstract authors author summary keywords venue journal conference year url link doi arxiv pmid pdf date "
-    "published openreview source 标题 题目 题名 论文标题 摘要 作者 关键词 链接 年份 会议 期刊 titel autoren zusammenfassung "
-    "jahr titre auteurs resume annee titulo autores resumen ano paperurl publicationdate publishedin arxivid".split()
-)
+_FIRM_NAMES = """
+    title abstract authors author summary keywords venue journal conference year url link doi arxiv pmid pdf date
+    published openreview source titel autoren zusammenfassung jahr titre auteurs resume annee titulo autores resumen ano
+    paperurl publicationdate publishedin arxivid 标题 题目 题名 论文标题 摘要 作者 关键词 链接 年份 会议 期刊
+"""
+_FIRM = frozenset(_FIRM_NAMES.split())
 
 
 def label_in(line: str) -> tuple[str | None, str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from rag.identifiers import URL, url_in
 from rag.readers.fields import make_record, split_names
@@ -21,8 +22,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _LIST_WORD = re.compile(
-    r"\b(?:accepted|papers?|abstracts?|list of|list|proceedings(?: of)?|reading list|publications|posters?|orals?|the|of|"
-    r"from|at|all|main conference|conference track)\b|论文列表|论文集|论文|列表|摘要集|摘要|会议|合集|接收|录用|年",
+    r"\b(?:accepted|papers?|abstracts?|list of|list|proceedings(?: of)?|reading list|publications|posters?|orals?|the"
+    r"|of|from|at|all|main conference|conference track)\b|论文列表|论文集|论文|列表|摘要集|摘要|会议|合集|接收|录用|年",
     re.IGNORECASE,
 )
 _FIRM_LIST_WORD = re.compile(r"\b(?:papers|abstracts|proceedings|reading list|publications)\b|论文|摘要|列表", re.I)
@@ -30,8 +31,8 @@ _YEAR = re.compile(r"(?<!\d)(?:19[5-9]\d|20\d\d)(?!\d)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ENDED = re.compile(r"[.!?。！？:：;；][\"'”’)\]]*$")
 _SECTION = re.compile(
-    r"(?:background|introduction|objectives?|aims?|purpose|methods?|materials and methods|results?|findings|conclusions?"
-    r"|discussion|significance|limitations)\b\s*[:.\n]",
+    r"(?:background|introduction|objectives?|aims?|purpose|methods?|materials and methods|results?|findings|discussion"
+    r"|conclusions?|significance|limitations)\b\s*[:.\n]",
     re.IGNORECASE,
 )
 
@@ -288,7 +289,7 @@ def _number_of(text: str) -> int | None:
 def _numbered(blocks: list[_Block]) -> bool:
     """Whether lines count up from where the first number starts, so that numbers tell entries apart."""
     numbers = [number for block in blocks for line in block.lines if (number := _number_of(line)) is not None]
-    rising = sum(1 for a, b in zip(numbers, numbers[1:], strict=False) if b == a + 1)
+    rising = sum(1 for a, b in pairwise(numbers) if b == a + 1)
     first = _number_of(blocks[0].text) if blocks else None
     return first in (0, 1) and (len(numbers) == 1 or rising >= 0.6 * (len(numbers) - 1))
 

@@ -42,7 +42,8 @@ def sniff(head: str, name: str) -> float:
         return 0.0
     layout = _layout(_start_of(head), ReadOptions())
     if layout is None:
-        return 2 * ending
+        table = _without_text(head)
+        return 2 * ending if table else 0.0
     if layout.names:
         return (0.8 if layout.known > 1 else 0.35) + ending
     return (0.6 if "abstract" in layout.columns else 0.1) + ending
@@ -70,11 +71,18 @@ def read(file: Opened, options: ReadOptions) -> Iterator[Record | Rejected]:
         position += 1
         cells = _fitted(row, layout)
         if cells is None:
-            reason = "quotes that do not close" if not row.sound else "columns are shifted"
-            yield file.rejected(f"{reason}: {len(row.cells)} cells where {layout.width} are expected", row.line)
+            yield file.rejected(_misfit(row, layout), row.line)
         else:
             record = _record(cells, layout, file, position)
             yield record if record.title or record.abstract else file.rejected("neither title nor abstract", row.line)
+
+
+def _misfit(row: Row, layout: _Layout) -> str:
+    if not row.sound:
+        return "a quote that does not close"
+    if len(row.cells) == layout.width:
+        return "columns are shifted: a year, DOI or address is expected where there is other text"
+    return f"{len(row.cells)} cells where {layout.width} are expected"
 
 
 def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) -> Record:
@@ -172,6 +180,12 @@ def _layout(lines: list[tuple[int, str]], options: ReadOptions) -> _Layout | Non
     return max(bare, key=lambda layout: (layout.known, -_DELIMITERS.index(layout.delimiter)), default=None)
 
 
+def _without_text(head: str) -> bool:
+    """Whether lines have cells in equal number, though none of titles or abstracts."""
+    widths = [len(line.split(mark)) for mark in ("\t", ";", ",") for line in head.split("\n")[:5] if mark in line]
+    return bool(widths) and len(set(widths)) == 1
+
+
 def _with_header(rows: list[Row], mark: str, options: ReadOptions) -> _Layout | None:
     for skipped, row in enumerate(rows[:_PREAMBLE]):
         if any(len(cell) > 80 for cell in row.cells):
@@ -182,6 +196,9 @@ def _with_header(rows: list[Row], mark: str, options: ReadOptions) -> _Layout | 
             # A lone word "Title" heads a column of titles only if the lines below are no labelled text.
             if single and any(len(other.cells) > 1 for other in rows[1:]) and mark != ",":
                 continue
+            same_width = sum(len(other.cells) == len(row.cells) for other in rows[skipped + 1 :])
+            if 2 * same_width < len(rows) - skipped - 1:
+                continue  # a line of running text that names a field
             known = sum(1 for name in columns if name != "id") + (0.5 if "id" in columns else 0)
             return _Layout(mark, len(row.cells), columns, row.cells, skipped + 1, int(known))
     return None
