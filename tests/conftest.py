@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag.settings import ENV_PREFIX
+from rag.settings import ENV_PREFIX, default_home
 from tests.fakes import FakeChatModel, FakeEncoder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,3 +75,35 @@ def data() -> Path:
     if not DATA.is_dir():
         pytest.skip("the real sample data, ../shared/data, is not beside this checkout")
     return DATA
+
+
+@pytest.fixture(scope="session")
+def tiny_chat_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real language model that knows `tiny.REPLIES`; takes a few seconds to make."""
+    from tests import tiny
+
+    return tiny.chat_folder(tmp_path_factory.mktemp("tiny-chat"))
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real sentence-transformers model with random weights that reads at most 32 tokens."""
+    from tests import tiny
+
+    return tiny.encoder_folder(tmp_path_factory.mktemp("tiny-encoder"))
+
+
+@pytest.fixture
+def pulled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """The ready folder of a known model by its name; the test skips where it was not pulled."""
+    from rag.models import find
+
+    def folder(name: str) -> Path:
+        with monkeypatch.context() as outside:
+            if MODELS is not None:
+                outside.setenv(ENV_PREFIX + "MODELS", MODELS)
+            outside.delenv(ENV_PREFIX + "HOME")
+            found = find(name, default_home())
+        return found or pytest.skip(f"{name} is not on this machine; abstract-qa models pull {name}")
+
+    return folder

@@ -1,4 +1,4 @@
-"""Tiny real models, made in a few seconds: an embedder and a language model that learned a handful of replies by heart."""
+"""Tiny real models, made in seconds: an embedder, and a language model that learned a handful of replies by heart."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def chat_folder(folder: Path) -> Path:
     return folder
 
 
-WORDS = "a an the of in we our is are for with model models paper graph graphs token tokens memory data set sets train".split()
+WORDS = ("a", "the", "of", "in", "we", "for", "with", "model", "graph", "token", "memory", "data", "set", "train")
 
 
 def encoder_folder(folder: Path, max_tokens: int = 32) -> Path:
