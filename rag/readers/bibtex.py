@@ -28,7 +28,7 @@ from rag.own import (
     unescape_name,
     unescape_verbatim,
 )
-from rag.readers.bibtex_values import fields_of, names_of, unbraced, value_of
+from rag.readers.bibtex_values import fields_of, names_of, unbraced, ungrouped, value_of
 from rag.readers.fields import make_record, name_of
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions
@@ -159,7 +159,7 @@ def _record(file: Opened, position: int, block: _Block, parents: dict[str, _Bloc
     record = make_record(
         file.source(position),
         title=f"{title}: {subtitle}" if subtitle else title,
-        abstract=fields.joined("abstract"),
+        abstract=ungrouped(fields.joined("abstract") or ""),
         venue=fields.first("journal", "journaltitle", "booktitle", "maintitle", "series"),
         year=fields.year("year", "date", "issued"),
         url=_url(fields),

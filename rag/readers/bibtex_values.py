@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 _MARK = re.compile(r"(?<!\\)[{}\"]")
+_FORMULA = re.compile(r"((?<!\\)\$[^$]*\$)")
+_GROUP = re.compile(r"(\\[A-Za-z]+\*?\s*(?:\[[^\]]*\])?|\\.|[_^}])?\{([^{}\\$]*)\}")
 _AND = re.compile(r"(?<!\\)[{}]|\s+and(?=\s)", re.IGNORECASE)
 _BARE = re.compile(r"[^\s#{}\",]+")
 _NEXT_FIELD = re.compile(r"\s*([A-Za-z][\w:.+-]*)\s*=\s*(?=[{\"\w])")
@@ -32,6 +34,16 @@ def unbraced(value: str) -> str:
     while value.startswith("{") and len(value) > 1 and _closing(value, 0) == len(value) - 1:
         value = value[1:-1].strip()
     return value
+
+
+def ungrouped(value: str) -> str:
+    """`value` without braces that only protect letters (`{T}he {RNA}`); those of commands and mathematics stay."""
+    pieces = _FORMULA.split(value)
+    return "".join(piece if n % 2 else _GROUP.sub(_bare_group, piece) for n, piece in enumerate(pieces))
+
+
+def _bare_group(found: re.Match[str]) -> str:
+    return found[0] if found[1] else found[2]
 
 
 def names_of(value: str) -> list[str]:

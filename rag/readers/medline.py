@@ -37,21 +37,19 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
 
 
 def _entries(file: Opened) -> Iterator[Fields]:
-    fields = Fields(1)
+    fields: Fields | None = None
     blank = False
     for number, line in file.lines():
-        found = _TAG.match(line.lstrip("\ufeff"))
-        if _NUMBERED.match(line) or (found and found[1] in fields and (
-            found[1] == "PMID" or (blank and found[1] in _ONCE)
-        )):
+        found = _TAG.match(line.lstrip("\ufeff")) if not line.startswith("     ") else None
+        numbered = _NUMBERED.match(line) is not None
+        again = found and fields and found[1] in fields and (found[1] == "PMID" or (blank and found[1] in _ONCE))
+        if numbered or again or (found and fields is None):
             if fields:
                 yield fields
             fields = Fields(number)
-        if found and not line.startswith("     "):
-            if not fields:
-                fields = Fields(number)
+        if fields is not None and found:
             fields.add(found[1], found[2])
-        elif fields and not _NUMBERED.match(line):
+        elif fields and not numbered:
             fields.extend(line)
         blank = not line.strip()
     if fields:
