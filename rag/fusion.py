@@ -1,52 +1,65 @@
 """What is known of a paper in the light of a question, as features, and the weights that make a score of them.
 
 Features have a scale of their own, whatever else is in the library, so that the same weights hold for 57 papers and for
-40,000: cosines as they are, BM25 as a share of the most that the question's words reach in this library.
+40,000: cosines as they are, word matches as a share of the most that the question's words reach in this library.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """One paper against one question.
+    """One paper against one question; most are 0 to 1.
 
-    `whole`, `sentence` and `title` are cosines with the paper's nearest chunk, its nearest sentence and its title.
-    `lexical` is BM25 over the sum, term by term, of the best BM25 in the library; `coverage` is the share of the
-    question's terms, weighted by how rare they are, that the paper has. Both are 0 to 1.
+    `whole`, `sentence` and `title` are cosines with the paper's nearest chunk, its nearest sentence and its title;
+    `phrases` is the mean over the question's phrases of the cosine with the sentence nearest to each; `feedback` the
+    cosine with the centre of the first candidates. `bm25` is the index's BM25 as a share of the most that the
+    question's terms reach. `lexical`, `coverage`, `title_words`, `adjacent` and `abbreviation` are those of
+    `rag.rerank.Match`.
     """
 
     whole: float
     sentence: float
     title: float
-    lexical: float
-    coverage: float
+    bm25: float
+    phrases: float = 0.0
+    feedback: float = 0.0
+    lexical: float = 0.0
+    coverage: float = 0.0
+    title_words: float = 0.0
+    adjacent: float = 0.0
+    abbreviation: float = 0.0
+
+
+NAMES = tuple(field.name for field in fields(Features))
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """`rank` gives a score to order by, `relevance` (with a "constant") the log-odds that the paper bears on it."""
+    """Weights in the order of NAMES: `first` orders all candidates, `rank` the best of them once more; `relevance`
+    and `constant` give the log-odds that a paper bears on the question.
+    """
 
-    rank: Mapping[str, float]
-    relevance: Mapping[str, float]
+    first: FloatArray
+    rank: FloatArray
+    relevance: FloatArray
+    constant: float
 
-    def score(self, features: Features) -> float:
-        """Grows with relevance; comparable between the papers of one question only."""
-        values = asdict(features)
-        return sum(weight * values[name] for name, weight in self.rank.items())
-
-    def probability(self, features: Features) -> float:
-        """Estimated probability, 0 to 1, that the paper bears on the question."""
-        values = {**asdict(features), "constant": 1.0}
-        logit = sum(weight * values[name] for name, weight in self.relevance.items())
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
+    def probability(self, table: FloatArray) -> FloatArray:
+        """Estimated probabilities, 0 to 1, that the papers bear on the question; (n, features) to (n,)."""
+        logits = np.clip(table @ self.relevance + self.constant, -50, 50)
+        probabilities: FloatArray = 1 / (1 + np.exp(-logits))
+        return probabilities
 
 
 @cache
@@ -55,4 +68,8 @@ def weights(fingerprint: str) -> Weights:
     text = resources.files("rag").joinpath("data", "retrieval.json").read_text(encoding="utf-8")
     table = json.loads(text)
     found = table.get(fingerprint, table["default"])
-    return Weights(found["rank"], found["relevance"])
+    first, rank, relevance = (
+        np.array([found[part].get(name, 0.0) for name in NAMES], dtype=np.float32)
+        for part in ("first", "rank", "relevance")
+    )
+    return Weights(first, rank, relevance, float(found["relevance"]["constant"]))

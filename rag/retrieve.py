@@ -1,10 +1,13 @@
-"""Papers for a question: dense and lexical candidates, the features of each computed exactly, one score, best first."""
+"""Papers for a question: dense and lexical candidates, ordered by a first score, the best of them by a second.
+
+Papers are ranked, not chunks. The features are computed from the stored vectors for every candidate, whichever index
+proposed it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,28 +17,33 @@ from langchain_core.retrievers import BaseRetriever
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
-from rag.analysis import terms
 from rag.errors import LibraryEmpty
-from rag.fusion import Features, weights
+from rag.fusion import NAMES, Features, weights
 from rag.index import Index
 from rag.language import ENGLISH
 from rag.question import understand
 from rag.records import PaperVectors
+from rag.rerank import match, phrases, query_terms, size
 from rag.settings import Settings
 from rag.types import Filters, Paper, Question, RankedPaper, Span
 
 FloatArray = NDArray[np.float32]
 NO_FILTERS = Filters()
+DEPTH = 80  # candidates that the second stage looks at
+FIRST = 4  # features that the first stage knows: whole, sentence, title, bm25
+FEEDBACK = 10  # of them, those whose centre the others are compared with
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A candidate: its row in the index, its features, the score it is ordered by, its probability of bearing on it."""
+    """A candidate. `score` orders the candidates of one question, `relevance` is calibrated as in RankedPaper."""
 
     row: int
+    paper: Paper
     features: Features
     score: float
     relevance: float
+    quote: Span
 
 
 class Searcher:
@@ -45,7 +53,6 @@ class Searcher:
         self._index = index
         self._candidates = settings.candidates
         self._weights = weights(index.encoder.fingerprint)
-        self._best = lru_cache(maxsize=4096)(self._best_of_term)
 
     def search(self, question: Question | str, k: int, filters: Filters = NO_FILTERS) -> tuple[RankedPaper, ...]:
         """The `k` best papers, best first; fewer where the library or the filters have no more.
@@ -54,104 +61,154 @@ class Searcher:
         empty question and LibraryEmpty where nothing was ingested.
         """
         asked = self._asked(question, filters)
-        vector = self._index.encoder.encode(_dense_texts(asked))
-        return self._ranked(asked, vector, self._score(asked, vector, self._candidates), k)
+        return self._ranked(self._score(_Query.of([asked], self._index)[0], self._candidates, max(DEPTH, k)), k)
 
     def search_many(self, questions: Sequence[Question | str], k: int) -> list[tuple[RankedPaper, ...]]:
         """`search` for each, with the questions embedded together."""
         asked = [self._asked(question, NO_FILTERS) for question in questions]
-        texts = [_dense_texts(each) for each in asked]
-        vectors = self._index.encoder.encode([text for pair in texts for text in pair])
-        ends = np.cumsum([0, *(len(pair) for pair in texts)])
-        found = []
-        for place, each in enumerate(asked):
-            vector = vectors[ends[place] : ends[place + 1]]
-            found.append(self._ranked(each, vector, self._score(each, vector, self._candidates), k))
-        return found
+        return [
+            self._ranked(self._score(query, self._candidates, max(DEPTH, k)), k)
+            for query in _Query.of(asked, self._index)
+        ]
 
-    def score(self, question: Question, n: int | None = None) -> list[Scored]:
-        """All candidates with their features, best first, without reading the papers; `n` from each index."""
-        vector = self._index.encoder.encode(_dense_texts(question))
-        return self._score(question, vector, n or self._candidates)
+    def score(self, question: Question, n: int | None = None, depth: int = DEPTH) -> list[Scored]:
+        """The `depth` best candidates, best first; `n` are taken from each index (None: as in the settings)."""
+        return self._score(_Query.of([question], self._index)[0], n or self._candidates, depth)
 
     def _asked(self, question: Question | str, filters: Filters) -> Question:
         if isinstance(question, str):
             return understand(question, (), self._index, None, filters)
-        if not filters or filters == question.filters:
-            return question
         own = question.filters
-        return replace(
-            question,
-            filters=Filters(
-                filters.venue or own.venue,
-                own.year_from if filters.year_from is None else filters.year_from,
-                own.year_to if filters.year_to is None else filters.year_to,
-            ),
-        )
+        years = (own.year_from, own.year_to)
+        if filters.year_from is not None or filters.year_to is not None:
+            years = (filters.year_from, filters.year_to)
+        return replace(question, filters=Filters(filters.venue or own.venue, *years))
 
-    def _score(self, asked: Question, vector: FloatArray, n: int) -> list[Scored]:
-        lexical_text = _lexical_text(asked)
-        lexical = dict(self._index.lexical(lexical_text, n, asked.filters))
-        rows = dict.fromkeys(row for each in vector for row, _ in self._index.dense(each, n, asked.filters))
-        rows.update(dict.fromkeys(lexical))
+    def _score(self, query: _Query, n: int, depth: int) -> list[Scored]:
+        asked = query.asked
+        bm25 = dict(self._index.lexical(query.words, n, asked.filters))
+        found = dict.fromkeys(row for vector in query.vectors for row, _ in self._index.dense(vector, n, asked.filters))
+        rows = list(found | dict.fromkeys(bm25))
         if not rows:
             if not self._index.rows():
                 raise LibraryEmpty("The library is empty; read some papers first: `abstract-qa ingest PATH`.")
             return []
-        vectors = self._index.vectors(list(rows))
-        wanted = list(dict.fromkeys(terms(lexical_text)))
-        best = {term: self._best(term) for term in wanted}
-        most = sum(best.values()) or 1.0
-        found = []
-        for row, stored in vectors.items():
-            features = Features(
-                whole=_nearest(stored.chunks, vector),
-                sentence=_nearest(stored.sentences if len(stored.sentences) else stored.chunks, vector),
-                title=_nearest(stored.title[None], vector),
-                lexical=min(1.0, lexical.get(row, 0.0) / most),
-                coverage=0.0,
+        stored = self._index.vectors(rows)
+        rows = [row for row in rows if row in stored]
+        terms = query_terms(query.words, self._best_of_term)
+        most = terms.known or 1.0
+        whole, _ = _nearest([stored[row].chunks for row in rows], query.vectors)
+        sentence, place = _nearest([stored[row].sentences for row in rows], query.vectors)
+        title = (np.stack([stored[row].title for row in rows]) @ query.vectors.T).max(axis=1)
+        table = np.zeros((len(rows), len(NAMES)), np.float32)
+        known = np.array([bm25.get(row, 0.0) for row in rows], np.float32) / most
+        table[:, :FIRST] = np.stack([whole, sentence, title, np.minimum(known, 1)], axis=1)
+        chosen = np.lexsort((np.array(rows), -(table @ self._weights.first)))[:depth]
+        papers = self._index.papers([rows[i] for i in chosen])
+        chosen = np.array([i for i in chosen if rows[i] in papers], dtype=np.int64)
+        here = [papers[rows[i]] for i in chosen]
+        sizes = [size(paper) for paper in here]
+        matches = [match(terms, paper, sum(sizes) / len(sizes)) for paper in here]
+        phrased, _ = _nearest([stored[rows[i]].sentences for i in chosen], query.phrases, mean=True)
+        # With few papers the centre of the first ones says nothing about the question.
+        centred = _feedback([stored[rows[i]].chunks for i in chosen]) if len(rows) >= n else np.zeros(len(chosen))
+        table = table[chosen]
+        table[:, FIRST:] = np.column_stack([phrased, centred, np.array([astuple(each) for each in matches])])
+        scores = table @ self._weights.rank
+        probabilities = self._weights.probability(table)
+        scored = [
+            Scored(
+                rows[i], paper, Features(*map(float, table[at])), float(scores[at]), float(probabilities[at]),
+                _quote(paper, stored[rows[i]], int(place[i])),
             )
-            found.append(Scored(row, features, self._weights.score(features), self._weights.probability(features)))
-        return sorted(found, key=lambda each: (-each.score, each.row))
+            for at, (i, paper) in enumerate(zip(chosen, here, strict=True))
+        ]
+        return sorted(scored, key=lambda each: (-each.score, each.row))
 
     def _best_of_term(self, term: str) -> float:
         """The best BM25 that `term` alone reaches in the library; 0 where no paper has it."""
         hits = self._index.lexical(term, 1, NO_FILTERS)
         return hits[0][1] if hits else 0.0
 
-    def _ranked(self, asked: Question, vector: FloatArray, scored: Sequence[Scored], k: int) -> tuple[RankedPaper, ...]:
-        chosen = scored[:k]
-        rows = [each.row for each in chosen]
-        papers = self._index.papers(rows)
-        vectors = self._index.vectors(rows)
+    @staticmethod
+    def _ranked(scored: Sequence[Scored], k: int) -> tuple[RankedPaper, ...]:
         return tuple(
-            RankedPaper(
-                rank, papers[each.row], each.score, each.relevance, _quote(papers[each.row], vectors[each.row], vector)
-            )
-            for rank, each in enumerate((each for each in chosen if each.row in papers), start=1)
+            RankedPaper(rank, each.paper, each.score, each.relevance, each.quote)
+            for rank, each in enumerate(scored[:k], start=1)
         )
 
 
-def _dense_texts(asked: Question) -> list[str]:
-    """What is embedded: the English text, and the question's own words where it was asked in another language."""
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A question ready to search: its words for BM25, the vectors (q, d) of its texts, those (p, d) of its phrases."""
+
+    asked: Question
+    words: str
+    vectors: FloatArray
+    phrases: FloatArray
+
+    @staticmethod
+    def of(questions: Sequence[Question], index: Index) -> list[_Query]:
+        """Queries for questions, embedded together."""
+        texts = [_texts(asked) for asked in questions]
+        flat = [text for each in texts for text in each]
+        spans = [phrases(text) if place == 0 else [] for each in texts for place, text in enumerate(each)]
+        vectors, parts = index.encoder.encode_with_spans(flat, spans)
+        queries, at = [], 0
+        for asked, each in zip(questions, texts, strict=True):
+            part = parts[at][np.abs(parts[at]).sum(axis=1) > 0]
+            own = vectors[at : at + len(each)]
+            queries.append(_Query(asked, " ".join(each), own, part if len(part) else own[:1]))
+            at += len(each)
+        return queries
+
+
+def _texts(asked: Question) -> list[str]:
+    """What is searched: the English text, and the question's own words where it was asked in another language."""
     if asked.language == ENGLISH or asked.standalone == asked.search_text:
         return [asked.search_text]
     return [asked.search_text, asked.standalone]
 
 
-def _lexical_text(asked: Question) -> str:
-    return " ".join(_dense_texts(asked))
+def _nearest(
+    groups: Sequence[FloatArray], vectors: FloatArray, *, mean: bool = False
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """For each group (g, d): its best cosine with any of the `vectors` (q, d), and which of its rows has it.
+
+    With `mean`, the best is taken for each vector and the mean over the vectors given. 0 for an empty group.
+    """
+    sizes = np.array([len(group) for group in groups], dtype=np.int64)
+    if not sizes.sum():
+        return np.zeros(len(groups), np.float32), np.zeros(len(groups), np.int64)
+    cosines = np.concatenate([group for group in groups if len(group)]) @ vectors.T
+    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])[:-1]])
+    best = np.zeros(len(groups), np.float32)
+    places = np.zeros(len(groups), np.int64)
+    filled = np.flatnonzero(sizes)
+    if mean:
+        best[filled] = np.maximum.reduceat(cosines, starts).mean(axis=1)
+        return best, places
+    highest = cosines.max(axis=1)
+    best[filled] = np.maximum.reduceat(highest, starts)
+    for group, start in zip(filled, starts, strict=True):
+        places[group] = int(highest[start : start + sizes[group]].argmax())
+    return best, places
 
 
-def _nearest(stored: FloatArray, vectors: FloatArray) -> float:
-    return float((stored @ vectors.T).max()) if len(stored) else 0.0
+def _feedback(groups: Sequence[FloatArray]) -> FloatArray:
+    """Cosines of papers, given by their chunks, with the centre of the first of them (Rocchio, 1971)."""
+    centres = np.stack([group.mean(axis=0) for group in groups])
+    centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-9)
+    centre = centres[:FEEDBACK].mean(axis=0)
+    cosines: FloatArray = centres @ (centre / max(float(np.linalg.norm(centre)), 1e-9))
+    return cosines
 
 
-def _quote(paper: Paper, stored: PaperVectors, vector: FloatArray) -> Span:
-    """The sentence nearest to the question; the title of a paper without an abstract."""
+def _quote(paper: Paper, stored: PaperVectors, place: int) -> Span:
+    """The sentence at `place`; the title of a paper without an abstract."""
     if not stored.spans:
         return Span(0, len(paper.title), paper.title)
-    start, end = stored.spans[int((stored.sentences @ vector.T).max(axis=1).argmax())]
+    start, end = stored.spans[place]
     return Span(start, end, paper.abstract[start:end])
 
 
