@@ -27,6 +27,7 @@ from rag.own import (
     escape_names,
     escape_verbatim,
     guard,
+    join_cell,
     state_in_ris,
 )
 from rag.types import Answer, Paper
@@ -164,8 +165,8 @@ def _csv(papers: Iterable[Paper]) -> Iterator[str]:
         values = _values(paper)
         cells = {
             **values,
-            "authors": "; ".join(paper.authors),
-            "keywords": "; ".join(paper.keywords),
+            "authors": join_cell(paper.authors),
+            "keywords": join_cell(paper.keywords),
             "extra": json.dumps(values["extra"], ensure_ascii=False) if values["extra"] else "",
         }
         yield _row(["" if cells[column] is None else guard(str(cells[column])) for column in CSV_COLUMNS])

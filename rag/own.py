@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -116,6 +117,30 @@ def guard(cell: str) -> str:
 def unguard(cell: str) -> str:
     """The text that `guard` was given."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def join_cell(words: Sequence[str]) -> str:
+    """Several words in one cell, divided by semicolons; as a JSON list where one of them has such a sign itself."""
+    plain = "; ".join(words)
+    return plain if split_cell(plain) == list(words) else json.dumps(words, ensure_ascii=False)
+
+
+def split_cell(cell: str) -> list[str]:
+    """The words that `join_cell` was given."""
+    if cell.startswith("["):
+        with suppress(ValueError, RecursionError):
+            return [word for word in json.loads(cell) if isinstance(word, str)]
+    return [word for word in cell.split("; ") if word]
+
+
+def stated_in_row(cells: Sequence[str]) -> dict[str, Any]:
+    """The fields of Record that a row of a table of ours states, whose header is `CSV_COLUMNS`."""
+    values: dict[str, Any] = dict(zip(CSV_COLUMNS, map(unguard, cells), strict=True))
+    values["own_id"] = values.pop("id")
+    values["authors"] = split_cell(values["authors"])
+    values["keywords"] = split_cell(values["keywords"])
+    values["extra"] = texts(parsed(values["extra"]))
+    return values
 
 
 def state_in_ris(own_id: str, fields: Mapping[str, Any]) -> str:

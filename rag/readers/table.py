@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from statistics import median
 
+from rag.own import CSV_COLUMNS, stated_in_row
 from rag.readers.fields import make_record, split_names, year_of
 from rag.readers.names import FIELDS, field_of
 from rag.readers.opened import Opened
@@ -86,6 +87,9 @@ def _misfit(row: Row, layout: _Layout) -> str:
 
 
 def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) -> Record:
+    if layout.names == CSV_COLUMNS:
+        return make_record(file.source(position), **stated_in_row(cells))
+
     def cell(name: str) -> str | None:
         return next((cells[at] for at in layout.columns.get(name, ()) if cells[at]), None)
 
