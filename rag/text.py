@@ -18,8 +18,13 @@ __all__ = ["clean_text", "clean_title", "label_from", "split_sentences"]
 
 _PASSES = 8
 # Nothing outside this needs any work but the joining of blanks.
+# A line's end that became a blank: joined only where the text itself has the word.
+_LOST_HYPHEN = re.compile(r"\b([^\W\d_]{2,})- ([a-z]{3,})\b")
+_EMPHASIS = re.compile(
+    r"\*\*(?=[^\s*])([^*\n]{1,200}?)(?<=[^\s*])\*\*|(?<![\w*\\])\*(?=[^\s*])([^*\n]{2,120}?)(?<=[^\s*])\*(?![\w*])"
+)
 _INVISIBLE = r"\xad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-\udfff\ufffe\uffff"
-_SIMPLE = re.compile(rf"[^\\<&`~${{}}\x00-\x08\x0a-\x1f\x7f-\x9f\ufb00-\ufb06{_INVISIBLE}]*")
+_SIMPLE = re.compile(rf"[^\\<&`~$*{{}}\x00-\x08\x0a-\x1f\x7f-\x9f\ufb00-\ufb06{_INVISIBLE}]*")
 _LINE_HYPHEN = re.compile(r"([^\W\d_]+)[-‐\xad]\s*\n\s*([^\W\d_]+)")
 _REMOVED = re.compile(rf"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f{_INVISIBLE}]")
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x85": " "})
@@ -60,7 +65,7 @@ def clean_title(raw: str, *, braces: bool = True) -> str:
 
 
 def _cleaned(raw: str, *, braces: bool) -> str:
-    if _SIMPLE.fullmatch(raw) and not _HEADING.match(raw):
+    if _SIMPLE.fullmatch(raw) and "- " not in raw and not _HEADING.match(raw):
         return unicodedata.normalize("NFC", " ".join(raw.split()))
     text = raw
     for _ in range(_PASSES):
@@ -83,7 +88,12 @@ def _pass(text: str, braces: bool) -> str:
         text = _without_tags(text)
     text = _REMOVED.sub("", text.translate(_LIGATURES))
     text = untex(text, braces=braces)
-    return unicodedata.normalize("NFC", _HEADING.sub("", " ".join(text.split())))
+    if "*" in text:
+        text = _EMPHASIS.sub(lambda found: found[1] or found[2], text)
+    text = " ".join(text.split())
+    if "- " in text:
+        text = _LOST_HYPHEN.sub(lambda found: _found_again(found, text), text)
+    return unicodedata.normalize("NFC", _HEADING.sub("", text).strip())
 
 
 def _without_tags(text: str) -> str:
@@ -92,6 +102,14 @@ def _without_tags(text: str) -> str:
     text = _BLOCK_TAG.sub(" ", text)
     text = _INLINE_TAG.sub("", text)
     return _LETTER_PAIR.sub(r"\3", text)
+
+
+def _found_again(found: re.Match[str], text: str) -> str:
+    """The word whole, or with its hyphen, as it stands elsewhere in `text`; else left as it is."""
+    for whole in (found[1] + found[2], f"{found[1]}-{found[2]}"):
+        if re.search(rf"\b{re.escape(whole)}", text, re.IGNORECASE):
+            return whole
+    return found[0]
 
 
 def _rejoined(found: re.Match[str], text: str) -> str:

@@ -33,7 +33,7 @@ from rag.readers.opened import Opened
 from rag.readers.options import FileRead, NotLiterature, ReadOptions, Unreadable
 from rag.types import Record, Rejected
 
-__all__ = ["FileRead", "Opened", "ReadOptions", "format_names", "read"]
+__all__ = ["FileRead", "Opened", "ReadOptions", "format_names", "read", "read_opened"]
 
 FORMATS = (
     "plain",
@@ -130,7 +130,7 @@ def _all(
 ) -> Iterator[Record | Rejected | FileRead]:
     for item in found:
         if isinstance(item, Found):
-            yield from _entries(item.file, item.listed, options, changed)
+            yield from read_opened(item.file, options, listed=item.listed, changed=changed)
         else:
             yield item
             if isinstance(item, Rejected):
@@ -142,10 +142,14 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
-def _entries(
-    file: Opened, listed: bool, options: ReadOptions, changed: Callable[[], bool]
+def read_opened(
+    file: Opened, options: ReadOptions, *, listed: bool = False, changed: Callable[[], bool] = lambda: False
 ) -> Iterator[Record | Rejected | FileRead]:
-    """What one file holds, counted."""
+    """The entries of one opened file, then its FileRead.
+
+    `listed`: a folder or archive held it, so that what is no literature is passed over; else it is rejected.
+    `changed` tells at the end whether the file was written to meanwhile.
+    """
     name: str | None = None
     read = rejected = bare = 0
     try:

@@ -49,7 +49,7 @@ def make_record(
     """A Record from values as the file has them: text is cleaned, identifiers are normalised and also sought in `url`.
 
     Values that say "none" in one of the usual ways count as absent. `authors` may be "Family, Given" or in reading
-    order; reading order is kept. `year` may be a date; without one, an arXiv id tells the year it was submitted in.
+    order; reading order is kept. `year` may be a date; without one, the venue ("ICML 2024 Poster") or an arXiv id may tell it.
     """
     link = present(url)
     arxiv = arxiv_of(present(arxiv_id), bare=True) or arxiv_of(doi) or arxiv_of(link)
@@ -59,7 +59,7 @@ def make_record(
         abstract=clean_text(abstract) if present(abstract) and abstract is not None else "",
         authors=tuple(name for author in authors if (name := name_of(author))),
         venue=clean_title(venue) or None if venue and present(venue) else None,
-        year=(year if isinstance(year, int) else year_of(year)) or arxiv_year(arxiv),
+        year=(year if isinstance(year, int) else year_of(year)) or year_of(venue) or arxiv_year(arxiv),
         url=link,
         doi=doi_of(doi) or doi_of(link),
         arxiv_id=arxiv,

@@ -165,6 +165,9 @@ def _entries(file: Opened) -> Iterator[_Entry]:
         if line.lstrip().startswith("|"):
             columns, row = _table_row(line, columns, number)
             if row:
+                if entry:
+                    yield entry
+                    entry = None
                 row.venue, row.year = venue, year
                 yield row
             continue
@@ -270,6 +273,8 @@ def _item(number: int, text: str) -> _Entry | None:
     if len(plain) < 4:
         return None
     entry = _Entry(number, 7, plain, papers[0] if papers else url)
+    if len(_unlinked(text)) > len(plain) + 8:
+        entry.extra["listed as"] = _unlinked(text)
     rest = _unlinked(text).replace(_unlinked(title), " ", 1)
     if found := _VENUE.search(rest):
         entry.fields["venue"], entry.fields["year"] = found[1], found[2]
