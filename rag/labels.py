@@ -37,12 +37,13 @@ _EXPLAINED_BEFORE = re.compile(
 )
 _SAYS = (
     re.compile(
-        rf"{_SUBJECT}(?:propose|present|introduce|develop|design|establish|prove|show|demonstrate|formalize)s?\s+([^;:(]+)"
+        rf"{_SUBJECT}(?:propose|present|introduce|develop|design|establish|prove|show|demonstrate|formalize)s?"
+        r"\s+([^;:(]+)"
     ),
     re.compile(
         rf"{_SUBJECT}(?:stud(?:y|ies)|investigate|explore|analy[sz]e|tackle|consider|examine|revisit|extend|give|"
-        r"initiate|characteri[sz]e|identify|generali[sz]e|leverage|employ|focus on|argue|bridge|address(?:es)?|aim to|start by)s?"
-        r"\s+([^;:(]+)"
+        r"initiate|characteri[sz]e|identify|generali[sz]e|leverage|employ|focus on|argue|bridge|address|aim to|start by)"
+        r"(?:e?s)?\s+([^;:(]+)"
     ),
     re.compile(r"(?:提出|设计|构建|介绍|研究|探讨|分析|开发)(?:了|并实现了|出)?([^，。；]{4,60})"),
 )

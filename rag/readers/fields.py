@@ -49,7 +49,8 @@ def make_record(
     """A Record from values as the file has them: text is cleaned, identifiers are normalised and also sought in `url`.
 
     Values that say "none" in one of the usual ways count as absent. `authors` may be "Family, Given" or in reading
-    order; reading order is kept. `year` may be a date; without one, the venue ("ICML 2024 Poster") or an arXiv id may tell it.
+    order; reading order is kept. `year` may be a date; without one, the venue ("ICML 2024 Poster") or an arXiv id may
+    tell it.
     """
     link = present(url)
     arxiv = arxiv_of(present(arxiv_id), bare=True) or arxiv_of(doi) or arxiv_of(link)
