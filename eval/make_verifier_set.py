@@ -72,7 +72,8 @@ _TURNS = (
     ("improves", "degrades"), ("improve", "degrade"), ("improved", "degraded"), ("outperforms", "underperforms"),
     ("outperform", "underperform"), ("better", "worse"), ("reduces", "increases"), ("reduce", "increase"),
     ("reduced", "increased"), ("faster", "slower"), ("larger", "smaller"), ("more", "less"), ("superior", "inferior"),
-    ("enhances", "impairs"), ("enhance", "impair"), ("lower", "higher"), ("fewer", "more"), ("surpasses", "falls behind"),
+    ("enhances", "impairs"), ("enhance", "impair"), ("lower", "higher"), ("fewer", "more"),
+    ("surpasses", "falls behind"),
     ("positive", "negative"), ("positively", "negatively"),
 )  # fmt: skip
 _AUXILIARY = re.compile(r"\b(is|are|was|were|can|does|do|has been|have been|will|could)\b(?! not)")
@@ -144,7 +145,8 @@ def _claims(
     paper: Paper, sentences: Sequence[str], other: Paper, near: Paper, pool: Sequence[str], chance: random.Random
 ) -> Iterator[Claim]:
     subject = next(
-        (match[1] for match in _COINED.finditer(paper.abstract) if any(n.text == match[1] for n in names(match[0]))), None
+        (match[1] for match in _COINED.finditer(paper.abstract) if any(n.text == match[1] for n in names(match[0]))),
+        None,
     )
     order = list(range(len(sentences)))
     chance.shuffle(order)
@@ -288,5 +290,3 @@ def _half(text: str, other: Paper) -> str:
     mine, theirs = text.split(), foreign[0].split()
     made = " ".join([*mine[: len(mine) // 2], *theirs[len(theirs) // 2 :]])
     return made if sum(word.weight == 1.0 for word in content(" ".join(theirs[len(theirs) // 2 :]))) >= 4 else ""
-
-

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 
 from rag.terms import GENERIC, STOP, stem
 
-_UNITS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-_SPELLED = (
-    {word: float(value) for value, word in enumerate(_UNITS)}
-    | {word: 10.0 * value for value, word in enumerate(_TENS, start=2)}
-    | {"dozen": 12.0}
-)
+_SPELLED = {
+    "zero": 0.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0, "seven": 7.0,
+    "eight": 8.0, "nine": 9.0, "ten": 10.0, "eleven": 11.0, "twelve": 12.0, "dozen": 12.0, "thirteen": 13.0,
+    "fourteen": 14.0, "fifteen": 15.0, "sixteen": 16.0, "seventeen": 17.0, "eighteen": 18.0, "nineteen": 19.0,
+    "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0, "eighty": 80.0,
+    "ninety": 90.0,
+}  # fmt: skip
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "billions": 1e9,
     "trillion": 1e12, "k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12,
@@ -43,13 +40,19 @@ _SPELLED_RUN = re.compile(
 )
 _FOLD = re.compile(r"\b(" + "|".join(_FOLDS) + r")\b", re.IGNORECASE)
 _SPELLED_UNIT = re.compile(r"[\s-]*(percent\b|per cent\b|times\b|fold\b)", re.IGNORECASE)
-_CHINESE_COUNT = re.compile(r"(?<![零一二三四五六七八九十两第唯统])(?P<n>[一二三四五六七八九十两])(?=[个種种项倍类大名篇层步组套款条])")
+_CHINESE_COUNT = re.compile(
+    r"(?<![零一二三四五六七八九十两第唯统])(?P<n>[一二三四五六七八九十两])(?=[个種种项倍类大名篇层步组套款条])"
+)
 _CHINESE_PERCENT = re.compile(r"百分之(?P<n>\d+(?:\.\d+)?)")
 _RANGE = re.compile(r"^\s*(?:-|–|—|to|and|or|~|到|至)\s*$")
-_HEDGE = re.compile(r"\b(?:about|approximately|around|roughly|nearly|almost|over|some|more than|circa)\s*$|[~≈约]\s*$", re.I)
+_HEDGE = re.compile(
+    r"\b(?:about|approximately|around|roughly|nearly|almost|over|some|more than|circa)\s*$|[~≈约]\s*$", re.I
+)
 _ORDINAL = re.compile(r"^(?:st|nd|rd|th)$")
 _ITEM = re.compile(r"\d\)")
-_NAME = re.compile(r"https?://[^\s)\]}>]*[^\s)\]}>.,;:]|[A-Za-zÀ-ɏͰ-Ͽ][\wÀ-ɏ]*(?:[-+/.&'’](?=\w)[\wÀ-ɏ]+)*\+*|\d+[A-Z]\b")
+_NAME = re.compile(
+    r"https?://[^\s)\]}>]*[^\s)\]}>.,;:]|[A-Za-zÀ-ɏͰ-Ͽ][\wÀ-ɏ]*(?:[-+/.&'’](?=\w)[\wÀ-ɏ]+)*\+*|\d+[A-Z]\b"
+)
 _GLUED = re.compile(r"[^0-9a-zà-ɏͰ-Ͽ]+")
 
 
@@ -92,7 +95,9 @@ def numbers(text: str) -> tuple[Number, ...]:
         if rest and not match["unit"] and (rest[0].isupper() or _ORDINAL.match(rest) or rest in ("d", "s")):
             continue  # 3D, 2nd, 1990s
         before = text[: match.start()]
-        if _ITEM.match(text, match.start()) and (before[-1:] == "(" or before.rstrip()[-1:] in ("", ",", ";", ":", ".")):
+        if _ITEM.match(text, match.start()) and (
+            before[-1:] == "(" or before.rstrip()[-1:] in ("", ",", ";", ":", ".")
+        ):
             continue  # 1) of a list inside a sentence
         value = float(match["digits"].replace(",", "")) * _SCALES.get(match["scale"] or match["letter"] or "", 1.0)
         end = match.end("rest") - len(rest) if rest else match.end()
@@ -105,9 +110,7 @@ def numbers(text: str) -> tuple[Number, ...]:
         unit = _SPELLED_UNIT.match(text, match.end() - (len(match.group()) - len(match.group().rstrip())))
         end = match.start() + len(match.group().rstrip(" -\n"))
         found.append(Number(match.start(), end, _spelled(parts), _unit(unit[1].casefold() if unit else None)))
-    found.extend(
-        Number(match.start(), match.end(), _FOLDS[match[1].casefold()], "x") for match in _FOLD.finditer(text)
-    )
+    found.extend(Number(match.start(), match.end(), _FOLDS[match[1].casefold()], "x") for match in _FOLD.finditer(text))
     found.extend(
         Number(match.start(), match.end(), float(_CHINESE[match["n"]]), "x" if text[match.end()] == "倍" else "")
         for match in _CHINESE_COUNT.finditer(text)
@@ -186,7 +189,7 @@ def is_structured(word: str) -> bool:
 def _opens(text: str, start: int) -> bool:
     """Whether a word at `start` opens a sentence, a quotation or a list item."""
     before = text[:start].rstrip()
-    return not before or before[-1] in ".!?:;\"“(*•-\n" or before.endswith(("(1)", "(2)", "(3)", "(i)", "(ii)"))
+    return not before or before[-1] in '.!?:;"“(*•-\n' or before.endswith(("(1)", "(2)", "(3)", "(i)", "(ii)"))
 
 
 @dataclass(frozen=True, slots=True)

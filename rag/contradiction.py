@@ -22,13 +22,15 @@ _NEGATOR = re.compile(
 # Words that can stand for a negation in the source: "label-free" is without labels.
 _LIKE_NEGATOR = re.compile(
     r"\b(?:free|rather|instead|eliminat\w+|avoid\w*|prevent\w*|unlike|independent\w*|remov\w+|only|less|few|little|"
-    r"absence|limited|non|un(?!der|i)\w{4,}|in(?:sufficien|complet|dependen|abilit|capab|consisten|stab|feasib|efficien|"
+    r"absence|limited|non|un(?!der|i)\w{4,}|in(?:sufficien|complet|dependen|abilit|capab|consisten|stab|feasib|"
+    r"efficien|"
     r"accura|correct|comparab|adequa|significan|varian)\w*|difficult\w*|obviat\w+|beyond|scarce\w*|unclear|remains?)\b",
     re.I,
 )
 _AXES: tuple[tuple[str, str], ...] = (
     (
-        "increase increases increased increasing increasingly raise raises raised rise rises rising rose grow grows grew "
+        "increase increases increased increasing increasingly raise raises raised rise rises rising rose grow grows "
+        "grew "
         "growing grown growth higher more larger greater longer above bigger enlarge boost boosts boosted boosting "
         "augment augments gain gains gained elevated elevate maximize maximizes maximizing upper",
         "decrease decreases decreased decreasing reduce reduces reduced reducing reduction reductions lower lowers "
@@ -36,12 +38,15 @@ _AXES: tuple[tuple[str, str], ...] = (
         "minimize minimizes minimizing diminish diminishes diminished fall falls fell",
     ),
     (
-        "improve improves improved improving improvement improvements better enhance enhances enhanced enhancing outperform "
-        "outperforms outperformed outperforming surpass surpasses surpassed surpassing exceed exceeds exceeded superior "
+        "improve improves improved improving improvement improvements better enhance enhances enhanced enhancing "
+        "outperform "
+        "outperforms outperformed outperforming surpass surpasses surpassed surpassing exceed exceeds exceeded "
+        "superior "
         "beat beats stronger best strengthen strengthens benefit benefits beneficial advantage positive positively "
         "protective",
         "degrade degrades degraded degrading degradation worse worsen worsens worsened deteriorate deteriorates "
-        "underperform underperforms underperformed underperforming inferior hurt hurts harm harms harmful impair impairs "
+        "underperform underperforms underperformed underperforming inferior hurt hurts harm harms harmful impair "
+        "impairs "
         "impaired weaker worst weaken weakens detrimental disadvantage negative negatively",
     ),
     (
@@ -129,7 +134,9 @@ def exchanged(claim: str, source: str) -> str | None:
     said, held = words(claim), words(source)
     if min(len(said), len(held)) < 4:
         return None
-    matcher = SequenceMatcher(None, [w.text.casefold() for w in said], [w.text.casefold() for w in held], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [w.text.casefold() for w in said], [w.text.casefold() for w in held], autojunk=False
+    )
     if sum(block.size for block in matcher.get_matching_blocks()) < _ALIKE * len(said):
         return None
     here = name_source((source,))
@@ -269,7 +276,9 @@ def _compared(text: str) -> list[tuple[str, str, str]]:
     for mark in _COMPARE.finditer(text):
         before = [key for start, key in keys if start < mark.start()]
         after = [key for start, key in keys if start >= mark.end()]
-        passive = re.search(r"\b(?:is|are|was|were|been)\s+\w*\s*$", text[: mark.start()]) and " by " in text[mark.end() :]
+        passive = (
+            re.search(r"\b(?:is|are|was|were|been)\s+\w*\s*$", text[: mark.start()]) and " by " in text[mark.end() :]
+        )
         if before and after and not passive:
             result.append((before[-1], stem(mark.group().split()[0]), after[0]))
     return result

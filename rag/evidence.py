@@ -33,7 +33,8 @@ _LEADS_BACK = re.compile(
 _INSTRUCTION = re.compile(
     r"(?P<role><\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|end)_of_turn>)"
     r"|(?P<speaker>(?:^|(?<=[\n.!?]))\s*(?:system|assistant|user|human|instruction|question|answer|evidence)\s*:)"
-    r"|(?P<order>\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules?|context|evidence|above|"
+    r"|(?P<order>\b(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rules?|context|"
+    r"evidence|above|"
     r"previous|prior|everything)\b)",
     re.I,
 )
@@ -41,20 +42,25 @@ _POSED = re.compile(r"[\[【［](?=\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*[\]】
 _FULLWIDTH = str.maketrans({"<": "‹", ">": "›", "|": "¦", "[": "(", "]": ")"})
 
 _NUMBER_ASKED = re.compile(
-    r"\bhow (?:many|much|large|big|long|fast|often|high|low|accurate|few|old|deep|wide|well)\b|\bby (?:how much|what factor)\b|"
-    r"\b(?:what|which) (?:is the )?(?:\w+ ){0,3}(?:percentage|percent|share|proportion|rate|number|score|accuracy|size|factor|"
-    r"value|amount|fraction|p-value|complexity|speed|speedup|improvement|gain|margin|ratio|incidence|prevalence|mean|average|"
+    r"\bhow (?:many|much|large|big|long|fast|often|high|low|accurate|few|old|deep|wide|well)\b|\bby (?:how much|"
+    r"what factor)\b|"
+    r"\b(?:what|which) (?:is the )?(?:\w+ ){0,3}(?:percentage|percent|share|proportion|rate|number|score|accuracy|"
+    r"size|factor|"
+    r"value|amount|fraction|p-value|complexity|speed|speedup|improvement|gain|margin|ratio|incidence|prevalence|"
+    r"mean|average|"
     r"median|reduction|increase|decrease|dimension)\b|多少|几[个种项倍类次篇]|百分之|多大|多快|多长",
     re.I,
 )
 _NAMES_ASKED = re.compile(
-    r"\b(?:which|what|name|list|on (?:what|which))\b[^?]{0,40}\b(?:datasets?|benchmarks?|models?|architectures?|methods?|algorithms?|"
+    r"\b(?:which|what|name|list|on (?:what|which))\b[^?]{0,40}\b(?:datasets?|benchmarks?|models?|architectures?|"
+    r"methods?|algorithms?|"
     r"baselines?|networks?|corpora|corpus|languages?|tools?|optimi[sz]ers?|encoders?|techniques?|tasks?|domains?|"
     r"metrics?|drugs?|genes?|countries)\b|\bstand(?:s)? for\b|\bcalled\b|哪[些个种]",
     re.I,
 )
 _ADDRESS_ASKED = re.compile(
-    r"\bwhere\b[^?]{0,40}\b(?:codes?|data|datasets?|website|repository|project|find|available|download)\b|\b(?:code|github|repository|"
+    r"\bwhere\b[^?]{0,40}\b(?:codes?|data|datasets?|website|repository|project|find|available|download)\b|\b(?:code|"
+    r"github|repository|"
     r"repo|website|url|link)\b|代码|网址|链接",
     re.I,
 )
@@ -106,19 +112,20 @@ def select(question: Question, ranked: Sequence[RankedPaper], index: Index, limi
     if question.kind == "compare":
         found = _in_turns(found)
     return tuple(
-        Evidence(each.rank, each.paper_id, each.span, round(each.score, 4))
-        for each in _within(found, by_paper, limit, 2 if question.kind == "compare" else limit)
+        Evidence(each.rank, each.paper_id, each.span, round(each.score, 4)) for each in _within(found, by_paper, limit)
     )
 
 
 def sentence_vectors(index: Index, papers: Sequence[Paper]) -> dict[str, tuple[tuple[Span, ...], np.ndarray]]:
     """Sentences with their stored vectors, (s, d), by paper id; papers the index has none of are embedded now."""
-    rows = index.rows_of([paper.paper_id for paper in papers])
-    stored = index.vectors(list(rows.values()))
+    held = index.records.rows_of_ids([paper.paper_id for paper in papers])
+    stored = index.vectors(held)
+    rows = {paper.paper_id: row for row, paper in index.papers(held).items()}
     found: dict[str, tuple[tuple[Span, ...], np.ndarray]] = {}
     for paper in papers:
         vectors = stored.get(rows.get(paper.paper_id, -1))
-        if vectors is not None:
+        # A paper changed since it was found has other sentences than those stored now.
+        if vectors is not None and all(end <= len(paper.abstract) for _, end in vectors.spans):
             spans = tuple(Span(start, end, paper.abstract[start:end]) for start, end in vectors.spans)
             found[paper.paper_id] = (spans, np.asarray(vectors.sentences))
         else:
@@ -182,10 +189,8 @@ def _in_turns(found: Sequence[_Sentence]) -> list[_Sentence]:
     return [by_rank[rank][turn] for turn in range(longest) for rank in sorted(by_rank) if turn < len(by_rank[rank])]
 
 
-def _within(
-    found: Sequence[_Sentence], spans: Mapping[str, tuple[Span, ...]], limit: int, share: int
-) -> list[_Sentence]:
-    """The first sentences that fit, each after the one it leads back to; at most `share` a paper in the first round."""
+def _within(found: Sequence[_Sentence], spans: Mapping[str, tuple[Span, ...]], limit: int) -> list[_Sentence]:
+    """The first sentences that fit, each followed by the one it leads back to."""
     kept: dict[tuple[str, int], _Sentence] = {}
     used = 0
     for each in found:

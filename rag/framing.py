@@ -6,12 +6,14 @@ import re
 
 CITATION = re.compile(r"\s*[\[【]\s*(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\s*[\]】]")
 _SUBJECT = re.compile(
-    r"^(?:The\s+)?(?:paper|study|work|evidence|article|source)?\s*[\[【]\s*\d{1,3}\s*[\]】]\s+(?=[a-z]+s\b|ha[sd]\b|is\b|was\b)",
+    r"^(?:The\s+)?(?:paper|study|work|evidence|article|source)?\s*[\[【]\s*\d{1,3}\s*[\]】]\s+(?=[a-z]+s\b|ha[sd]\b|"
+    r"is\b|was\b)",
     re.I,
 )
 _REFERRING = re.compile(
     r"(?:,?\s*(?:\(|\b)(?:according to|as (?:stated|mentioned|described|shown|reported|noted|given|seen) (?:in|by)|"
-    r"based on|see|from|in|by|source:?|cf\.)\s+(?:the\s+)?(?:paper|evidence|study|abstract|source|article|work|sentence)?s?"
+    r"based on|see|from|in|by|source:?|cf\.)\s+(?:the\s+)?(?:paper|evidence|study|abstract|source|article|work|"
+    r"sentence)?s?"
     r"\s*[\[【]\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*[\]】]\)?,?)",
     re.I,
 )
@@ -27,7 +29,8 @@ _SAYS = (
 )
 _LEADS = re.compile(
     r"^(?:"
-    r"(?:yes|no|sure|indeed|certainly|overall|therefore|thus|hence|so|in (?:summary|short|conclusion|particular|other words)|"
+    r"(?:yes|no|sure|indeed|certainly|overall|therefore|thus|hence|so|in (?:summary|short|conclusion|particular|"
+    r"other words)|"
     r"to summari[sz]e|answer|specifically|additionally|moreover|furthermore|finally|also|however|for example|"
     r"for instance|first(?:ly)?|second(?:ly)?|third(?:ly)?)\s*[,:]\s*"
     r"|(?:according to|based on|as (?:stated|mentioned|described|shown|reported) (?:in|by)|from|in)\s+"
@@ -41,7 +44,9 @@ _LEADS = re.compile(
 _SPACES = re.compile(r"[ \t]{2,}")
 _BEFORE_MARK = re.compile(r"\s+([.,;:!?。，；：！？])")
 _NOTHING = re.compile(r"[\W\d_]*")
-_FRAGMENT = re.compile(r"(?:[-–—:;,(]|\b(?:and|or|the|a|an|of|to|in|by|with|that|which|such as|e\.g|including))\s*[.。]?\s*$", re.I)
+_FRAGMENT = re.compile(
+    r"(?:[-–—:;,(]|\b(?:and|or|the|a|an|of|to|in|by|with|that|which|such as|e\.g|including))\s*[.。]?\s*$", re.I
+)
 
 
 def hints(sentence: str) -> tuple[int, ...]:

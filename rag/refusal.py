@@ -17,7 +17,7 @@ import numpy as np
 from rag import calibration
 from rag.claims import NameSource, name_source, names, numbers
 from rag.evidence import Term, asks_number, question_terms, sentence_vectors
-from rag.terms import content, stems, words
+from rag.terms import content, listed, stems, words
 from rag.text import split_sentences
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
@@ -33,17 +33,20 @@ _REFUSES = re.compile(
     r"(?:do(?:es)? not|don['’]?t|doesn['’]?t)\s+(?:explicitly |directly |specifically )?"
     r"(?:contain|state|mention|provide|say|specify|include|give|answer|report|describe|indicate|address|discuss)"
     r"|(?:there is )?no (?:information|evidence|mention|answer|data)\b"
-    r"|not (?:stated|mentioned|specified|provided|given|answerable)\b|unknown\b|it is (?:not|un)\s?(?:clear|known|stated|specified|mentioned)"
+    r"|not (?:stated|mentioned|specified|provided|given|answerable)\b|unknown\b|it is (?:not|un)\s?(?:clear|known|"
+    r"stated|specified|mentioned)"
     r"|(?:我)?(?:不知道|无法(?:回答|确定|得知)|没有(?:提到|提及|说明|相关)|(?:证据|摘要|论文|文中)[^。]{0,12}(?:没有|未)(?:提|说|给|包含|说明|提供|提及|提到))"
     r")",
     re.I,
 )
 # A word that only asks, or speaks of papers in general, is no attribute that a paper must have.
-_ASKED = re.compile(r"\b(?:what|which|whose|how (?:many|much))\b(?:\s+(?:is|are|was|were)\b)?(?:\s+(?:the|of the)\b)?", re.I)
-_ASKING = frozenset(
+_ASKED = re.compile(
+    r"\b(?:what|which|whose|how (?:many|much))\b(?:\s+(?:is|are|was|were)\b)?(?:\s+(?:the|of the)\b)?", re.I
+)
+_ASKING = listed(
     "mani much mean say tell explain kind type sort thing part role way exampl compar differ relat topic subject name "
     "call exact avail public actual get could use work whi happen first time take need tri possibl go come give "
-    "stand build built base state improv kind approach differ stem word find found full short abbrevi mention".split()
+    "stand build built base state improv kind approach differ stem word find found full short abbrevi mention"
 )
 
 
@@ -109,7 +112,10 @@ def features(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evi
     text = asked.search_text
     terms = {s: term for s, term in question_terms(text, index).items() if s not in _ASKING}
     papers = [hit.paper for hit in ranked[:3]]
-    held = [stems(f"{paper.title} {paper.abstract} {' '.join(paper.authors)} {paper.venue} {paper.year}") for paper in papers]
+    held = [
+        stems(f"{paper.title} {paper.abstract} {' '.join(paper.authors)} {paper.venue} {paper.year}")
+        for paper in papers
+    ]
     best = int(np.argmax([_share(terms, have) for have in held]))
     vector = index.encoder.encode([text])[0]
     vectors = sentence_vectors(index, papers)
@@ -130,7 +136,9 @@ def features(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evi
         anchored=float(any(_source(papers[best]).has(name) for name in named)),
         rest=_share({s: term for s, term in terms.items() if s not in parts}, held[best], empty=0.7),
         asked=1 - _share({s: terms[s] for s in wanted if s in terms}, held[best], empty=0.7),
-        no_number=float(asks_number(text) and not _has_number(papers[best], wanted if "how many" in text.casefold() else ())),
+        no_number=float(
+            asks_number(text) and not _has_number(papers[best], wanted if "how many" in text.casefold() else ())
+        ),
         relevance=ranked[0].relevance,
         margin=ranked[0].relevance - ranked[min(2, len(ranked) - 1)].relevance,
     )
@@ -197,7 +205,10 @@ def not_stated(asked: Question) -> str:
     """For the user, where papers were near but nothing in them answered."""
     if asked.language == "zh":
         return f"文库中的摘要没有说明：“{asked.standalone}”。下面是最接近的论文。"
-    return f"The abstracts do not say. Looked for: “{asked.search_text}”. The nearest papers are listed; none of them states it."
+    return (
+        f"The abstracts do not say. Looked for: “{asked.search_text}”. "
+        "The nearest papers are listed; none of them states it."
+    )
 
 
 def no_match(asked: Question) -> str:

@@ -13,7 +13,13 @@ from functools import lru_cache
 
 import Stemmer
 
-STOP = frozenset(
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a list written as text."""
+    return frozenset(text.split())
+
+
+STOP = listed(
     "a an and are as at be been being but by can could did do does doing done for from had has have having he her hers "
     "him his how i if in into is it its itself let may me might more most much must my no nor not of off on onto or "
     "our ours ourselves out own per she should so some such than that the their theirs them themselves then there "
@@ -22,16 +28,17 @@ STOP = frozenset(
     "other others another same here however moreover furthermore hence therefore although though because since "
     "about above across after again against along among around before below between beyond during down over "
     "only just even ever never neither either instead rather well e.g i.e eg ie etc et al vs s t re ve ll d m "
-    "am cannot one ones".split()
+    "am cannot one ones"
 )
 # What nearly every abstract says; a claim is not made true by sharing these.
-GENERIC = frozenset(
+GENERIC = listed(
     "paper papers study studies work works article articles author authors abstract research researcher researchers "
     "propose proposes proposed proposing present presents presented presenting introduce introduces introduced "
     "introducing show shows shown showed showing demonstrate demonstrates demonstrated demonstrating find finds found "
-    "finding findings report reports reported describe describes described discuss discusses explore explores explored "
-    "investigate investigates investigated examine examines examined analyze analyzes analyzed address addresses "
-    "addressed consider considers considered use uses used using utilize utilizes utilized leverage leverages leveraged "
+    "finding findings report reports reported describe describes described discuss discusses explore explores "
+    "explored investigate investigates investigated examine examines examined analyze analyzes analyzed address "
+    "addresses addressed consider considers considered use uses used using utilize utilizes utilized leverage "
+    "leverages leveraged "
     "employ employs employed apply applies applied provide provides provided offer offers offered achieve achieves "
     "achieved achieving obtain obtains obtained reach reaches reached allow allows allowed enable enables enabled "
     "method methods approach approaches technique techniques framework frameworks algorithm algorithms model models "
@@ -40,7 +47,7 @@ GENERIC = frozenset(
     "develop develops developed aim aims main specifically additionally respectively significant significantly "
     "important recent recently state art suggest suggests suggested indicate indicates indicated make makes made "
     "include includes included including involve involves focus focuses focused goal purpose way help helps "
-    "mention mentioned mentions state states stated conclude concludes concluded according information".split()
+    "mention mentioned mentions state states stated conclude concludes concluded according information"
 )
 GENERIC_WEIGHT = 0.25
 NUMBER_WEIGHT = 1.0

@@ -41,14 +41,14 @@ MOST_PAPERS = 3
 # Share of the claim that a second sentence must add to be taken.
 NEEDED = 0.1
 _PROPOSED = re.compile(
-    r"(?:\b(?:we|this paper|this work|paper)\s+(?:\w+\s+)?(?:propos|introduc|present|develop|releas|build|bring|design|call|"
-    r"term|construct|creat|describ|contribut)\w*|(?:call(?:ed)?|named|term(?:ed)?|dubbed|coined)\b)[^.;]{0,140}$",
+    r"(?:\b(?:we|this paper|this work|paper)\s+(?:\w+\s+)?(?:propos|introduc|present|develop|releas|build|bring|design|"
+    r"call|term|construct|creat|describ|contribut)\w*|(?:call(?:ed)?|named|term(?:ed)?|dubbed|coined)\b)[^.;]{0,140}$",
     re.I,
 )
 # A sentence that speaks of the paper's own thing without naming it, so that a claim may name it.
 _SELF = re.compile(
-    r"\b(?:we|our|us|it|its|they|their|this|these|the (?:proposed|resulting|new|method|approach|model|framework|algorithm|"
-    r"system|dataset|benchmark|network))\b",
+    r"\b(?:we|our|us|it|its|they|their|this|these|the (?:proposed|resulting|new|method|approach|model|framework|"
+    r"algorithm|system|dataset|benchmark|network))\b",
     re.I,
 )
 
