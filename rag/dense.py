@@ -1,0 +1,240 @@
+"""Chunk vectors in Chroma: embedded in a folder, or on a Chroma server. The only module that imports chromadb.
+
+One collection, cosine space; a chunk's id is `ROW:ORDINAL`. Everything in it can be made again from the database.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag.errors import LibraryDamaged, SettingsError, StorageError
+from rag.types import Chunk, Paper
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
+    from chromadb.api.collection_configuration import CreateHNSWConfiguration
+    from langchain_core.vectorstores import VectorStore
+
+    from rag.embeddings import Encoder
+
+FloatArray = NDArray[np.float32]
+COLLECTION = "abstract-qa"
+# docs/decisions/0009: recall of the exact first 200 is 0.997 with these, on 39,510 vectors.
+HNSW: CreateHNSWConfiguration = {
+    "space": "cosine",
+    "max_neighbors": 24,
+    "ef_construction": 200,
+    "ef_search": 400,
+    "sync_threshold": 1000,
+    "batch_size": 100,
+}
+DATABASE = "chroma.sqlite3"
+
+
+@dataclass(frozen=True, slots=True)
+class DenseItem:
+    """A chunk as the index holds it."""
+
+    row: int
+    paper: Paper
+    chunk: Chunk
+    vector: FloatArray
+
+    @property
+    def id(self) -> str:
+        """The chunk's id in the index."""
+        return chunk_id(self.row, self.chunk.ordinal)
+
+    @property
+    def metadata(self) -> dict[str, str | int]:
+        """What LangChain's Documents carry of the paper; Chroma holds no None."""
+        known = {"venue": self.paper.venue, "year": self.paper.year, "url": self.paper.url}
+        fixed: dict[str, str | int] = {
+            "row": self.row,
+            "paper_id": self.paper.paper_id,
+            "title": self.paper.title,
+            "start": self.chunk.span.start,
+            "end": self.chunk.span.end,
+        }
+        return fixed | {key: value for key, value in known.items() if value is not None}
+
+
+def chunk_id(row: int, ordinal: int) -> str:
+    """Id of a chunk in the index."""
+    return f"{row}:{ordinal}"
+
+
+class Dense:
+    """The collection of one library. Safe to use from several threads; close it before its folder is removed."""
+
+    def __init__(self, place: Path | str, collection: str = COLLECTION) -> None:
+        """`place` is a folder, or the address of a Chroma server, where `collection` tells libraries apart.
+
+        Raises StorageError when the server does not answer or the folder cannot be written, LibraryDamaged when
+        what is there is no sound Chroma.
+        """
+        self.place = place
+        self._client = _client(place)
+        self._lock = threading.Lock()
+        self._closed = False
+        try:
+            with _translated(place):
+                self._collection = self._client.get_or_create_collection(
+                    collection,
+                    embedding_function=None,
+                    configuration={"hnsw": HNSW},
+                )
+                self._batch = self._client.get_max_batch_size()
+        except BaseException:
+            self.close()
+            raise
+
+    def count(self) -> int:
+        """Chunks in the index."""
+        with _translated(self.place):
+            return self._collection.count()
+
+    def ids(self) -> set[str]:
+        """Ids of all chunks."""
+        found: set[str] = set()
+        with _translated(self.place):
+            while page := self._collection.get(limit=5000, offset=len(found), include=[])["ids"]:
+                found.update(page)
+        return found
+
+    def upsert(self, items: Sequence[DenseItem]) -> None:
+        """Add chunks, or replace those with the same id."""
+        with _translated(self.place):
+            for start in range(0, len(items), self._batch):
+                part = items[start : start + self._batch]
+                self._collection.upsert(
+                    ids=[item.id for item in part],
+                    embeddings=np.stack([item.vector for item in part]),
+                    documents=[item.chunk.embed_text for item in part],
+                    metadatas=[item.metadata for item in part],
+                )
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Remove chunks; ids that are not there do not matter."""
+        listed = list(ids)
+        with _translated(self.place):
+            for start in range(0, len(listed), self._batch):
+                self._collection.delete(ids=listed[start : start + self._batch])
+
+    def query(self, vector: FloatArray, n: int) -> list[tuple[int, float]]:
+        """The `n` rows whose nearest chunk has the greatest cosine with `vector` (d,), best first."""
+        with _translated(self.place):
+            total = self._collection.count()
+            wanted = min(total, n + n // 3 + 8)
+            while wanted:
+                found = self._collection.query(
+                    query_embeddings=np.atleast_2d(vector), n_results=wanted, include=["distances"]
+                )
+                best: dict[int, float] = {}
+                for name, distance in zip(found["ids"][0], (found["distances"] or [[]])[0], strict=True):
+                    best.setdefault(int(name.partition(":")[0]), 1.0 - float(distance))
+                if len(best) >= n or wanted >= total:
+                    return list(best.items())[:n]
+                wanted = min(total, wanted * 2)
+        return []
+
+    def load(self) -> None:
+        """Read the vectors' files now, which happens otherwise at the first question."""
+        with _translated(self.place):
+            first = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
+            if first is not None and len(first):
+                self._collection.query(query_embeddings=np.asarray(first), n_results=1, include=[])
+
+    @staticmethod
+    def drop(address: str, collection: str) -> None:
+        """Remove a collection from a Chroma server; one that is not there does not matter."""
+        client = _client(address)
+        try:
+            with _translated(address):
+                if collection in {known.name for known in client.list_collections()}:
+                    client.delete_collection(collection)
+        finally:
+            client.close()
+
+    def vector_store(self, encoder: Encoder) -> VectorStore:
+        """The same collection as LangChain's VectorStore."""
+        from langchain_chroma import Chroma
+
+        return Chroma(collection_name=self._collection.name, embedding_function=encoder, client=self._client)
+
+    def close(self) -> None:
+        """Let go of the files or the connection. Twice is once."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._client.close()
+
+
+def _client(place: Path | str) -> Client:
+    # Read when chromadb is imported; the setting alone leaves errors of the telemetry itself in the log.
+    os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")
+    import chromadb
+    from chromadb.config import Settings
+
+    settings = Settings(anonymized_telemetry=False)
+    if isinstance(place, Path):
+        with _translated(place):
+            place.mkdir(parents=True, exist_ok=True)
+            return cast("Client", chromadb.PersistentClient(str(place), settings=settings))
+    address = urlsplit(place)
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise SettingsError(f"store = {place!r} is no address of a Chroma server; expected http://HOST:PORT.")
+    secure = address.scheme == "https"
+    with _translated(place):
+        port = address.port or (443 if secure else 8000)
+        return cast("Client", chromadb.HttpClient(address.hostname, port, ssl=secure, settings=settings))
+
+
+@contextmanager
+def _translated(place: Path | str) -> Iterator[None]:
+    """Chroma's many kinds of errors as this program's."""
+    try:
+        yield
+    except (StorageError, LibraryDamaged, SettingsError):
+        raise
+    except OSError as error:
+        raise StorageError(f"{place} cannot be read or written ({error.strerror or error}).") from error
+    except BaseException as error:
+        # The Rust bindings raise many unrelated kinds, a panic even past Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        text = " ".join(str(error).split())
+        if isinstance(place, str):
+            raise StorageError(
+                f"The Chroma server at {place} did not answer as it should ({text}); is it running?"
+            ) from error
+        if "full" in text or "No space" in text or "readonly" in text:
+            raise StorageError(
+                f"{place} cannot be written ({text}); make room and run the same command again."
+            ) from error
+        raise LibraryDamaged(
+            f"The vector index in {place} is damaged ({text}); `abstract-qa doctor --repair` makes it anew."
+        ) from error
+
+
+def sound(folder: Path) -> bool:
+    """Whether Chroma's own database in `folder` is whole. Rolls back what a killed process left half done."""
+    try:
+        connection = sqlite3.connect(folder / DATABASE)
+        try:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+        finally:
+            connection.close()
+    except sqlite3.Error:
+        return False

@@ -1,0 +1,333 @@
+"""The dense and the lexical index of a library, kept in step with its database.
+
+Each lives in a numbered folder of its own (`chroma/3`, `lexical/1`), or for a Chroma server in a numbered collection;
+one that is made anew gets the next number, so that whoever still reads the old one is not disturbed.
+`index.lock` is held while an index is written or loaded: nobody loads files that are half written.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rag.chunking import stored_chunks
+from rag.dense import COLLECTION, DATABASE, Dense, DenseItem, chunk_id, sound
+from rag.errors import LibraryDamaged
+from rag.lexical import Lexical
+from rag.locks import INDEX_WAIT_S, Gate, Lock
+from rag.records import LEAVING, PENDING, STORED, FloatArray, PaperVectors, Records, Writing
+from rag.stamps import differing, stamp
+from rag.types import Paper
+
+DENSE, LEXICAL = "chroma", "lexical"
+PORTION = 1000  # papers at a time while an index is made anew
+# A library that another process is writing to is read anew no more often than this, and never for more than a
+# twentieth of the time.
+REFRESH_S = 5.0
+# Files of tantivy that change in place; the others are written once.
+_CHANGING = {"meta.json", ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock"}
+
+
+def silent(done: int, total: int) -> None:
+    """Progress for nobody."""
+
+
+class Derived:
+    """Both indexes. They are opened when first asked; safe to use from several threads."""
+
+    def __init__(self, records: Records, home: Path, store: str) -> None:
+        """`store` is the address of a Chroma server, empty for the embedded one."""
+        self._records = records
+        self._home = home
+        self._store = store
+        self._lock = Lock(home / "index.lock")
+        self._gate = Gate()
+        self._opening = threading.RLock()
+        self._dense: Dense | None = None
+        self._lexical: Lexical | None = None
+        self._generation = records.generation
+        self._refreshed = 0.0
+        self._interval = REFRESH_S
+
+    # Reading
+
+    def query(self, vector: FloatArray, n: int) -> list[tuple[int, float]]:
+        """As `Dense.query`."""
+        with self._passing():
+            return self.dense().query(vector, n)
+
+    def search(
+        self, text: str, n: int, venues: Sequence[str] | None, years: tuple[int | None, int | None]
+    ) -> list[tuple[int, float]]:
+        """As `Lexical.search`."""
+        with self._passing():
+            return self.lexical().search(text, n, venues, years)
+
+    @contextmanager
+    def _passing(self) -> Iterator[None]:
+        self._refresh()
+        with self._gate.passing():
+            yield
+
+    def _refresh(self) -> None:
+        """Let go of what another process has changed, so that it is opened anew."""
+        if self._records.generation == self._generation or time.monotonic() - self._refreshed < self._interval:
+            return
+        with self._gate.alone():
+            start = time.monotonic()
+            generation = self._records.generation
+            if generation != self._generation:
+                self._let_go()
+                if self._store or self._dense_folder().is_dir():
+                    self.dense()
+                self._generation = generation
+            self._refreshed = time.monotonic()
+            self._interval = max(REFRESH_S, 20 * (self._refreshed - start))
+
+    def dense(self) -> Dense:
+        """The dense index, opened. Raises LibraryDamaged where its files are not what they were."""
+        with self._opening:
+            if self._dense is None:
+                with self._lock.held(INDEX_WAIT_S):
+                    problem = self.dense_problem()
+                    if problem:
+                        raise LibraryDamaged(
+                            f"The vector index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
+                        )
+                    self._dense = self._opened_dense()
+            return self._dense
+
+    def _opened_dense(self) -> Dense:
+        dense = Dense(self._dense_place(), self._collection())
+        try:
+            # The files are read at the first question; that has to happen while nobody writes them.
+            dense.load()
+        except BaseException:
+            dense.close()
+            raise
+        return dense
+
+    def lexical(self) -> Lexical:
+        """The lexical index, opened. Raises LibraryDamaged where its files are not what they were."""
+        with self._opening:
+            if self._lexical is None:
+                with self._lock.held(INDEX_WAIT_S):
+                    problem = self.lexical_problem()
+                    if problem:
+                        raise LibraryDamaged(
+                            f"The lexical index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
+                        )
+                    self._lexical = Lexical(self._lexical_folder())
+            return self._lexical
+
+    def close(self) -> None:
+        """Let go of all files."""
+        with self._gate.alone():
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._dense is not None:
+            self._dense.close()
+        self._dense = self._lexical = None
+
+    # Places
+
+    def _number(self, part: str) -> int:
+        return int(self._records.manifest().get(part, "0"))
+
+    @property
+    def _dense_part(self) -> str:
+        """The dense index's key in the manifest: each Chroma server has its own."""
+        return f"{DENSE} {self._store}" if self._store else DENSE
+
+    def _dense_folder(self, number: int | None = None) -> Path:
+        return self._home / DENSE / str(self._number(DENSE) if number is None else number)
+
+    def _lexical_folder(self, number: int | None = None) -> Path:
+        return self._home / LEXICAL / str(self._number(LEXICAL) if number is None else number)
+
+    def _dense_place(self, number: int | None = None) -> Path | str:
+        return self._store or self._dense_folder(number)
+
+    def _collection(self, number: int | None = None) -> str:
+        if not self._store:
+            return COLLECTION
+        library = self._records.manifest()["library"]
+        return f"{COLLECTION}-{library}-{self._number(self._dense_part) if number is None else number}"
+
+    # Soundness
+
+    def dense_problem(self, *, thorough: bool = False) -> str | None:
+        """What speaks against loading the dense index, in words; None for nothing. `thorough` reads every file."""
+        if not self._in_step(self._dense_part):
+            return "it does not hold what the library holds"
+        if self._store:
+            return None
+        folder, stamps = self._dense_folder(), self._records.stamps(DENSE)
+        vectors = [item for item in stamps if item[0] != DATABASE]
+        for name in differing(folder, vectors, thorough=thorough):
+            return f"{name} is not what it was"
+        known = {item[0] for item in vectors}
+        for path in folder.glob("*/*"):
+            if path.relative_to(folder).as_posix() not in known:
+                return f"{path.name} was being written when the program ended"
+        # Opening alone changes the time of Chroma's own database; its size changes only when it is written.
+        resized = any(not _has_size(folder / DATABASE, item[1]) for item in stamps if item[0] == DATABASE)
+        if (resized or (thorough and stamps)) and not sound(folder):
+            return "its database is torn"
+        return None
+
+    def lexical_problem(self, *, thorough: bool = False) -> str | None:
+        """What speaks against loading the lexical index, in words; None for nothing. `thorough` reads every file."""
+        if not self._in_step(LEXICAL):
+            return "it does not hold what the library holds"
+        folder, stamps = self._lexical_folder(), self._records.stamps(LEXICAL)
+        if stamps and not (folder / "meta.json").is_file():
+            return "meta.json is missing"
+        for name in differing(folder, stamps, thorough=thorough):
+            # A commit that was not stamped any more may have merged a file away; what is there never changes.
+            if (folder / name).exists():
+                return f"{name} is not what it was"
+        return None
+
+    def _in_step(self, part: str) -> bool:
+        manifest = self._records.manifest()
+        return manifest.get(f"{part} at", "0") == manifest.get("generation", "0")
+
+    # Writing. The caller holds the library's write lock.
+
+    def carry(self) -> tuple[int, int]:
+        """Bring what the database has as pending or leaving into both indexes; returns how many papers of each.
+
+        Until the end of it the database says pending or leaving; a kill in between leaves work for the next call.
+        """
+        pending, leaving = self._records.by_state(PENDING), self._records.by_state(LEAVING)
+        if not pending and not leaving:
+            return 0, 0
+        with self._lock.held(INDEX_WAIT_S):
+            dense, lexical = self.dense(), self.lexical()
+            for start in range(0, max(1, len(pending)), PORTION):
+                rows = pending[start : start + PORTION]
+                first = start == 0
+                papers, indexed = (
+                    self._records.papers(rows),
+                    self._records.indexed([*rows, *(leaving if first else [])]),
+                )
+                vectors = self._records.vectors(rows)
+                held = {row: len(vectors[row].chunks) for row in rows}
+                dense.delete(
+                    chunk_id(row, ordinal)
+                    for row, count in indexed.items()
+                    for ordinal in range(held.get(row, 0), count)
+                )
+                dense.upsert([item for row in rows for item in _items(row, papers[row], vectors[row])])
+                lexical.update([(row, papers[row]) for row in rows], leaving if first else ())
+                with self._records.transaction() as connection:
+                    writing = Writing(connection)
+                    writing.indexed(held)
+                    writing.state(rows, STORED)
+                    if first:
+                        writing.forget(leaving)
+                    self._settle(writing)
+        return len(pending), len(leaving)
+
+    def _settle(self, writing: Writing) -> None:
+        """Say in the database that both indexes are in step with it, and what their files look like."""
+        generation = writing.grow()
+        writing.set(**{f"{self._dense_part} at": generation, f"{LEXICAL} at": generation})
+        if not self._store:
+            folder = self._dense_folder()
+            writing.stamps(DENSE, stamp(folder, _names(folder), self._records.stamps(DENSE)))
+        folder = self._lexical_folder()
+        names = [name for name in _names(folder) if name not in _CHANGING]
+        writing.stamps(LEXICAL, stamp(folder, names, self._records.stamps(LEXICAL)))
+        self._generation = generation
+
+    def rebuild_dense(self, progress: Callable[[int, int], None] = silent) -> None:
+        """Make the dense index anew from the stored vectors. `progress` gets papers done and to do."""
+        number = self._number(self._dense_part) + 1
+        with self._gate.alone(), self._lock.held(INDEX_WAIT_S):
+            self._let_go()
+            self._drop_dense(number)  # what an earlier try left behind
+            dense = Dense(self._dense_place(number), self._collection(number))
+            try:
+                rows = self._records.rows()
+                counts: dict[int, int] = {}
+                for part in _portions(rows):
+                    papers, vectors = self._records.papers(part), self._records.vectors(part)
+                    dense.upsert([item for row in part for item in _items(row, papers[row], vectors[row])])
+                    counts |= {row: len(vectors[row].chunks) for row in part}
+                    progress(len(counts), len(rows))
+            finally:
+                dense.close()
+            with self._records.transaction() as connection:
+                writing = Writing(connection)
+                writing.indexed(counts)
+                self._replace(writing, self._dense_part, number)
+                if not self._store:
+                    folder = self._dense_folder(number)
+                    writing.stamps(DENSE, stamp(folder, _names(folder)))
+            self._drop_dense(number - 1)
+
+    def rebuild_lexical(self) -> None:
+        """Make the lexical index anew from the stored papers."""
+        number = self._number(LEXICAL) + 1
+        with self._gate.alone(), self._lock.held(INDEX_WAIT_S):
+            self._let_go()
+            folder = self._lexical_folder(number)
+            _remove(folder)
+            lexical = Lexical(folder)
+            rows = self._records.rows()
+            lexical.update(
+                (row, paper) for part in _portions(rows) for row, paper in self._records.papers(part).items()
+            )
+            with self._records.transaction() as connection:
+                writing = Writing(connection)
+                self._replace(writing, LEXICAL, number)
+                writing.stamps(LEXICAL, stamp(folder, [name for name in _names(folder) if name not in _CHANGING]))
+            _remove(self._lexical_folder(number - 1))
+
+    def _replace(self, writing: Writing, part: str, number: int) -> None:
+        """Point to the new index. Other parts that were in step stay so."""
+        manifest = self._records.manifest()
+        known = manifest.get("generation", "0")
+        generation = writing.grow()
+        in_step = {key: generation for key, value in manifest.items() if key.endswith(" at") and value == known}
+        writing.set(**(in_step | {part: number, f"{part} at": generation}))
+        self._generation = generation
+
+    def _drop_dense(self, number: int) -> None:
+        if not self._store:
+            _remove(self._dense_folder(number))
+        elif number >= 0:
+            Dense.drop(self._store, self._collection(number))
+
+
+def _items(row: int, paper: Paper, vectors: PaperVectors) -> list[DenseItem]:
+    chunks = stored_chunks(paper, vectors.chunk_spans)
+    return [DenseItem(row, paper, chunk, vector) for chunk, vector in zip(chunks, vectors.chunks, strict=True)]
+
+
+def _portions(rows: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(rows), PORTION):
+        yield rows[start : start + PORTION]
+
+
+def _names(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def _remove(folder: Path) -> None:
+    # What cannot be removed now is in nobody's way: the manifest names another folder.
+    shutil.rmtree(folder, ignore_errors=True)

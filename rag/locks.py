@@ -1,0 +1,96 @@
+"""Who may do what at once: between processes by lock files, between threads of one process by a gate."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import filelock
+
+from rag.errors import LibraryBusy, StorageError
+
+# A second writer waits this long for the first before it says that it is busy.
+WRITE_WAIT_S = 5.0
+# The derived indexes are locked only while a batch is put into them or they are loaded, or made anew.
+INDEX_WAIT_S = 600.0
+
+
+class Lock:
+    """A lock file that one process holds at a time; within the process it may be taken again, from any thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = filelock.FileLock(path, thread_local=False)
+        self._mutex = threading.Lock()
+        self._holders = 0
+
+    @contextmanager
+    def held(self, wait_s: float) -> Iterator[None]:
+        """Hold it. Raises LibraryBusy after `wait_s` seconds, StorageError where the file cannot be made."""
+        with self._mutex:
+            if not self._holders:
+                self._acquire(wait_s)
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._holders -= 1
+                if not self._holders:
+                    self._lock.release()
+
+    def _acquire(self, wait_s: float) -> None:
+        try:
+            self._lock.acquire(timeout=wait_s, poll_interval=0.05)
+        except filelock.Timeout:
+            raise LibraryBusy(
+                f"Another process is writing to the library in {self._path.parent}; try again when it has finished."
+            ) from None
+        except OSError as error:
+            raise StorageError(
+                f"{self._path.parent} cannot be written ({error.strerror or error}); check its rights and the disk."
+            ) from error
+
+
+class Gate:
+    """Many threads pass at once, or one alone."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._passing = 0
+        self._owner: int | None = None
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Pass together with others. The thread that is alone inside may pass too."""
+        own = self._owner == threading.get_ident()
+        if not own:
+            with self._condition:
+                self._condition.wait_for(lambda: self._owner is None)
+                self._passing += 1
+        try:
+            yield
+        finally:
+            if not own:
+                with self._condition:
+                    self._passing -= 1
+                    self._condition.notify_all()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Wait until nobody passes, and keep others out. Not to be called while passing."""
+        own = self._owner == threading.get_ident()
+        if not own:
+            with self._condition:
+                self._condition.wait_for(lambda: self._owner is None)
+                self._owner = threading.get_ident()
+                self._condition.wait_for(lambda: self._passing == 0)
+        try:
+            yield
+        finally:
+            if not own:
+                with self._condition:
+                    self._owner = None
+                    self._condition.notify_all()

@@ -1,0 +1,471 @@
+"""What the library knows, on top of `rag.database`: papers, keys, entries of files, vectors, manifest.
+
+Reading is safe from every thread. Writing happens inside `Records.transaction`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rag.database import Database
+from rag.types import Filters, Paper, Record, Source
+
+FloatArray = NDArray[np.float32]
+STORED, PENDING, LEAVING = 0, 1, 2
+NOWHERE = Source("", 0)
+_MANY = 500  # values in one IN (…)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperVectors:
+    """The vectors of one paper, unit length, float32; `d` is the embedder's dimension.
+
+    title (d,), chunks (c, d), sentences (s, d). `chunk_spans` and `spans` are the character offsets (start, end) of
+    the chunks and the sentences in the abstract. A paper without an abstract has one chunk (0, 0) and no sentence.
+    """
+
+    title: FloatArray
+    chunks: FloatArray
+    sentences: FloatArray
+    chunk_spans: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a file as it was read. `number` is its own in the database, None for one not yet there."""
+
+    record: Record
+    hash: bytes
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is compared when a file is read again: an entry's number, position, hash, and its paper's row."""
+
+    number: int
+    position: int
+    hash: bytes
+    row: int
+
+
+def record_hash(record: Record) -> bytes:
+    """Sixteen bytes that change when anything in the record changes except its place."""
+    anywhere = replace(record, source=NOWHERE)
+    return blake2b(orjson.dumps(anywhere, option=orjson.OPT_SORT_KEYS, default=dict), digest_size=16).digest()
+
+
+def embedded_hash(paper: Paper) -> bytes:
+    """Sixteen bytes that change when what is embedded of the paper changes."""
+    return blake2b(orjson.dumps([paper.titled, paper.title, paper.abstract]), digest_size=16).digest()
+
+
+def paper_json(paper: Paper) -> str:
+    """The paper as it is stored."""
+    return orjson.dumps(paper, default=dict).decode()
+
+
+def paper_from_json(data: str | bytes) -> Paper:
+    """The paper that `paper_json` wrote."""
+    fields = orjson.loads(data)
+    for name in ("authors", "keywords", "aliases"):
+        fields[name] = tuple(fields[name])
+    fields["sources"] = tuple(Source(**source) for source in fields["sources"])
+    return Paper(**fields)
+
+
+def _packed_record(record: Record) -> bytes:
+    """A record without its place, which the database holds beside it."""
+    fields = orjson.loads(orjson.dumps(record, default=dict))
+    del fields["source"]
+    return zlib.compress(orjson.dumps(fields), 1)
+
+
+def _record(packed: bytes, source: Source) -> Record:
+    fields = orjson.loads(zlib.decompress(packed))
+    for name in ("authors", "keywords"):
+        fields[name] = tuple(fields[name])
+    return Record(source=source, **fields)
+
+
+def _pack(vectors: FloatArray) -> bytes:
+    return vectors.astype(np.float16).tobytes()
+
+
+def _spans(spans: Sequence[tuple[int, int]]) -> bytes:
+    return np.array(spans, dtype=np.int32).tobytes()
+
+
+def _unpacked_spans(data: bytes) -> tuple[tuple[int, int], ...]:
+    flat = np.frombuffer(data, dtype=np.int32).tolist()
+    return tuple(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _batches(values: Iterable[Any]) -> Iterator[tuple[list[Any], str]]:
+    """Values in portions with the question marks for an IN (…)."""
+    listed = list(values)
+    for start in range(0, len(listed), _MANY):
+        part = listed[start : start + _MANY]
+        yield part, ",".join("?" * len(part))
+
+
+class Records:
+    """Typed access to one library's database."""
+
+    def __init__(self, home: Path) -> None:
+        """Opens or makes the database under `home`; errors as of `Database`."""
+        self.database = Database(home)
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """All that is written inside is committed together or not at all."""
+        return self.database.transaction()
+
+    def _all(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self.database.translated():
+            return self.database.reader().execute(query, values).fetchall()
+
+    def _one(self, query: str, values: Sequence[Any] = ()) -> Any:
+        with self.database.translated():
+            return self.database.reader().execute(query, values).fetchone()
+
+    def close(self) -> None:
+        """Close all connections. Twice is once."""
+        self.database.close()
+
+    # Manifest
+
+    def manifest(self) -> dict[str, str]:
+        """All keys of the manifest."""
+        return dict(self._all("SELECT key, value FROM manifest"))
+
+    @property
+    def generation(self) -> int:
+        """Grows with every change of the library; 0 for a new one."""
+        found = self._one("SELECT value FROM manifest WHERE key = 'generation'")
+        return int(found[0]) if found else 0
+
+    # Papers
+
+    def papers(self, rows: Sequence[int]) -> dict[int, Paper]:
+        """The papers of those rows that exist."""
+        found: dict[int, Paper] = {}
+        for part, marks in _batches(rows):
+            for row, data in self._all(f"SELECT row, data FROM papers WHERE state != 2 AND row IN ({marks})", part):
+                found[row] = paper_from_json(data)
+        return found
+
+    def count(self) -> int:
+        """Papers in the library."""
+        return int(self._one("SELECT count(*) FROM papers WHERE state != 2")[0])
+
+    def rows(self, filters: Filters = Filters(), text: str | None = None, source: str | None = None) -> list[int]:  # noqa: B008 - frozen
+        """Rows of the papers that match, in the order they came in.
+
+        `text` is looked for, without case, in everything stored of a paper; `source` is a file's path or name.
+        """
+        clauses, values = ["state != 2"], list[Any]()
+        if filters.venue is not None:
+            clauses.append("instr(folded(venue), ?)")
+            values.append(filters.venue.casefold())
+        if filters.year_from is not None:
+            clauses.append("year >= ?")
+            values.append(filters.year_from)
+        if filters.year_to is not None:
+            clauses.append("year <= ?")
+            values.append(filters.year_to)
+        if text:
+            clauses.append("instr(folded(data), ?)")
+            values.append(orjson.dumps(text).decode()[1:-1].casefold())
+        if source is not None:
+            clauses.append("row IN (SELECT row FROM entries JOIN files USING (file) WHERE path = ? OR name = ?)")
+            values += [source, source]
+        return [
+            row for (row,) in self._all(f"SELECT row FROM papers WHERE {' AND '.join(clauses)} ORDER BY row", values)
+        ]
+
+    def venues(self, part: str) -> list[str]:
+        """The venues, as written, that contain `part` without regard to case."""
+        return [
+            venue
+            for (venue,) in self._all(
+                "SELECT DISTINCT venue FROM papers WHERE instr(folded(venue), ?)", [part.casefold()]
+            )
+        ]
+
+    def rows_of_keys(self, keys: Iterable[str]) -> dict[str, list[int]]:
+        """For each of the keys that some paper has: the rows, first come first."""
+        found: dict[str, list[int]] = {}
+        for part, marks in _batches(keys):
+            for key, row in self._all(f"SELECT key, row FROM keys WHERE key IN ({marks}) ORDER BY row", part):
+                found.setdefault(key, []).append(row)
+        return found
+
+    def rows_of_ids(self, paper_ids: Iterable[str]) -> list[int]:
+        """Rows of the papers with these ids that are there."""
+        found: list[int] = []
+        for part, marks in _batches(paper_ids):
+            query = f"SELECT row FROM papers WHERE state != 2 AND paper_id IN ({marks})"
+            found += [row for (row,) in self._all(query, part)]
+        return found
+
+    def at(self, name: str, position: int) -> int | None:
+        """Row of the paper at `position` (from 1) of a file of that name; the file read first where several have it."""
+        found = self._one(
+            "SELECT row FROM entries JOIN files USING (file) WHERE name = ? AND position = ? ORDER BY file",
+            [name, position],
+        )
+        return None if found is None else int(found[0])
+
+    def by_state(self, state: int) -> list[int]:
+        """Rows of papers in that state."""
+        return [row for (row,) in self._all("SELECT row FROM papers WHERE state = ?", [state])]
+
+    def indexed(self, rows: Sequence[int]) -> dict[int, int]:
+        """How many chunks the dense index may hold of each row."""
+        found: dict[int, int] = {}
+        for part, marks in _batches(rows):
+            found.update(self._all(f"SELECT row, indexed FROM papers WHERE row IN ({marks})", part))
+        return found
+
+    def stamps(self, part: str) -> list[tuple[str, int, int, str]]:
+        """Stamps of a derived index's files, see `rag.stamps`."""
+        return self._all("SELECT name, size, mtime, digest FROM stamps WHERE part = ? ORDER BY name", [part])
+
+    def embedded(self, row: int) -> bytes | None:
+        """`embedded_hash` of what the stored vectors of a row were made from."""
+        found = self._one("SELECT embedded FROM papers WHERE row = ?", [row])
+        return None if found is None else bytes(found[0])
+
+    # Entries and files
+
+    def paths_under(self, folder: str) -> list[str]:
+        """Files below `folder` from which entries were read."""
+        query = "SELECT path FROM files WHERE substr(path, 1, ?) = ? AND file IN (SELECT file FROM entries)"
+        return [path for (path,) in self._all(query, [len(folder) + 1, f"{folder}/"])]
+
+    def reading(self, path: str) -> tuple[str, Any] | None:
+        """Content stamp and kept report of a file or folder that was read to its end; None where that is not so."""
+        found = self._one("SELECT stamp, report FROM files WHERE path = ? AND stamp IS NOT NULL", [path])
+        return None if found is None else (found[0], orjson.loads(found[1]))
+
+    def known_entries(self, path: str) -> list[Known]:
+        """What is known of a file's entries, in the order of their positions."""
+        return [
+            Known(*found)
+            for found in self._all(
+                "SELECT entry, position, hash, row FROM entries JOIN files USING (file) WHERE path = ?"
+                " ORDER BY position",
+                [path],
+            )
+        ]
+
+    def entries(self, row: int) -> list[Entry]:
+        """All entries that make up a paper, in the order in which they came in."""
+        return [
+            Entry(_record(record, Source(path, abs(position))), digest, number)
+            for number, path, position, record, digest in self._all(
+                "SELECT entry, path, position, record, hash FROM entries JOIN files USING (file) WHERE row = ?"
+                " ORDER BY entry",
+                [row],
+            )
+        ]
+
+    # Vectors
+
+    def vectors(self, rows: Sequence[int]) -> dict[int, PaperVectors]:
+        """Vectors of those rows that exist."""
+        found: dict[int, PaperVectors] = {}
+        for part, marks in _batches(rows):
+            query = (
+                "SELECT c.row, c.title, c.spans, c.vectors, s.spans, s.vectors"
+                f" FROM chunks c JOIN sentences s USING (row) WHERE c.row IN ({marks})"
+            )
+            for row, title, chunk_spans, chunks, spans, sentences in self._all(query, part):
+                flat = np.frombuffer(title + chunks + sentences, dtype=np.float16).astype(np.float32)
+                matrix = flat.reshape(-1, len(title) // 2)
+                cut = 1 + len(chunk_spans) // 8
+                found[row] = PaperVectors(
+                    matrix[0], matrix[1:cut], matrix[cut:], _unpacked_spans(chunk_spans), _unpacked_spans(spans)
+                )
+        return found
+
+    def embedded_anew(self) -> set[int]:
+        """Rows whose new vectors are there already, while a library is embedded anew."""
+        return {row for (row,) in self._all("SELECT row FROM chunks_next")}
+
+    def chunk_counts(self) -> dict[int, int]:
+        """How many chunks each row has."""
+        return {row: size // 8 for row, size in self._all("SELECT row, length(spans) FROM chunks")}
+
+    def chunk_matrix(self) -> tuple[NDArray[np.int64], FloatArray]:
+        """(chunks,) rows and (chunks, d) vectors of the whole library."""
+        rows: list[int] = []
+        parts: list[bytes] = []
+        width = 0
+        for row, spans, title, vectors in self._all("SELECT row, spans, title, vectors FROM chunks ORDER BY row"):
+            rows += [row] * (len(spans) // 8)
+            parts.append(vectors)
+            width = len(title) // 2
+        matrix = np.frombuffer(b"".join(parts), dtype=np.float16).reshape(len(rows), width).astype(np.float32)
+        return np.array(rows, dtype=np.int64), matrix
+
+
+class Writing:
+    """The statements of one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, tables: str = "") -> None:
+        """`tables` is the ending of the two vector tables' names: `_next` while a library is embedded anew."""
+        self._connection = connection
+        self._tables = tables
+
+    def set(self, **values: str | int) -> None:
+        """Set keys of the manifest."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO manifest VALUES (?, ?)", [(key, str(value)) for key, value in values.items()]
+        )
+
+    def grow(self) -> int:
+        """Tell other processes that the library changed; returns the new generation."""
+        found = self._connection.execute(
+            "INSERT INTO manifest VALUES ('generation', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1"
+            " RETURNING value"
+        ).fetchone()
+        return int(found[0])
+
+    def paper(self, row: int | None, paper: Paper, keys: Iterable[str], state: int = PENDING) -> int:
+        """Add a paper (`row` None) or replace one; returns its row."""
+        values = (
+            paper.paper_id,
+            state,
+            paper.venue,
+            paper.year,
+            bool(paper.abstract),
+            embedded_hash(paper),
+            paper_json(paper),
+        )
+        if row is None:
+            done = self._connection.execute(
+                "INSERT INTO papers (paper_id, state, venue, year, abstract, embedded, data) VALUES (?,?,?,?,?,?,?)",
+                values,
+            )
+            row = int(done.lastrowid or 0)
+        else:
+            self._connection.execute(
+                "UPDATE papers SET paper_id=?, state=?, venue=?, year=?, abstract=?, embedded=?, data=? WHERE row=?",
+                (*values, row),
+            )
+            self._connection.execute("DELETE FROM keys WHERE row = ?", [row])
+        self._connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", [(key, row) for key in keys])
+        return row
+
+    def vectors(self, row: int, vectors: PaperVectors) -> None:
+        """Store a paper's vectors in place of those it had."""
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO chunks{self._tables} VALUES (?,?,?,?)",
+            [row, _pack(vectors.title), _spans(vectors.chunk_spans), _pack(vectors.chunks)],
+        )
+        self._connection.execute(
+            f"INSERT OR REPLACE INTO sentences{self._tables} VALUES (?,?,?)",
+            [row, _spans(vectors.spans), _pack(vectors.sentences)],
+        )
+        self._connection.execute(
+            "UPDATE papers SET indexed = max(indexed, ?) WHERE row = ?", [len(vectors.chunks), row]
+        )
+
+    def indexed(self, counts: Mapping[int, int]) -> None:
+        """Note how many chunks the dense index may hold of each row."""
+        self._connection.executemany(
+            "UPDATE papers SET indexed = ? WHERE row = ?", [(n, row) for row, n in counts.items()]
+        )
+
+    def state(self, rows: Iterable[int], state: int) -> None:
+        """Set the state of papers."""
+        self._connection.executemany("UPDATE papers SET state = ? WHERE row = ?", [(state, row) for row in rows])
+
+    def row_of(self, paper_id: str) -> int | None:
+        """Row of the paper with this id, as the transaction sees it."""
+        found = self._connection.execute("SELECT row FROM papers WHERE paper_id = ?", [paper_id]).fetchone()
+        return None if found is None else int(found[0])
+
+    def leave(self, rows: Iterable[int], heir: int | None = None) -> None:
+        """Take papers out of the library; the indexes follow. Their entries go to the paper `heir`, or go too."""
+        for row in rows:
+            if heir is not None:
+                self._connection.execute("UPDATE entries SET row = ? WHERE row = ?", [heir, row])
+            for table in ("keys", "entries", "chunks", "sentences"):
+                self._connection.execute(f"DELETE FROM {table} WHERE row = ?", [row])
+            # The id may be given to another paper at once.
+            self._connection.execute("UPDATE papers SET state = 2, paper_id = 'leaving:' || row WHERE row = ?", [row])
+
+    def forget(self, rows: Iterable[int]) -> None:
+        """Forget papers that have left the indexes too."""
+        self._connection.executemany("DELETE FROM papers WHERE row = ?", [(row,) for row in rows])
+
+    def forget_reading(self) -> None:
+        """Let all files count as unread, so that they are compared entry by entry when they are read again."""
+        self._connection.execute("UPDATE files SET stamp = NULL")
+
+    def file(self, path: str) -> int:
+        """Number of a file, which is made known if it is not."""
+        self._connection.execute("INSERT OR IGNORE INTO files (path, name) VALUES (?, ?)", [path, PurePath(path).name])
+        return int(self._connection.execute("SELECT file FROM files WHERE path = ?", [path]).fetchone()[0])
+
+    def finish_reading(self, path: str, stamp: str, report: Any) -> None:
+        """Note that a file or folder with this content has been read to its end."""
+        self._connection.execute(
+            "UPDATE files SET stamp = ?, report = ? WHERE file = ?",
+            [stamp, orjson.dumps(report).decode(), self.file(path)],
+        )
+
+    def add_entry(self, entry: Entry, row: int) -> None:
+        """Store an entry of a file as part of the paper `row`."""
+        source = entry.record.source
+        self._connection.execute(
+            "INSERT INTO entries (file, position, row, hash, record) VALUES (?,?,?,?,?)",
+            [self.file(source.path), source.position, row, entry.hash, _packed_record(entry.record)],
+        )
+
+    def place_entry(self, number: int, position: int) -> None:
+        """Note that an entry is now at another position of its file; below 0 for one that is no longer in it."""
+        self._connection.execute("UPDATE entries SET position = ? WHERE entry = ?", [position, number])
+
+    def rows_of_entries(self, numbers: Iterable[int]) -> list[int]:
+        """Rows of the papers that these entries are part of."""
+        rows: set[int] = set()
+        for part, marks in _batches(numbers):
+            found = self._connection.execute(f"SELECT DISTINCT row FROM entries WHERE entry IN ({marks})", part)
+            rows.update(row for (row,) in found)
+        return sorted(rows)
+
+    def refresh_sources(self, rows: Iterable[int]) -> None:
+        """Write into papers where their entries stand now; one without entries stays as it is."""
+        for row in rows:
+            found = self._connection.execute(
+                "SELECT path, position FROM entries JOIN files USING (file) WHERE row = ? ORDER BY entry", [row]
+            ).fetchall()
+            if found:
+                (data,) = self._connection.execute("SELECT data FROM papers WHERE row = ?", [row]).fetchone()
+                sources = tuple(Source(path, position) for path, position in found if position > 0)
+                changed = paper_json(replace(paper_from_json(data), sources=sources))
+                self._connection.execute("UPDATE papers SET data = ? WHERE row = ?", [changed, row])
+
+    def drop_entries(self, entries: Iterable[int]) -> None:
+        """Forget entries, by their numbers."""
+        self._connection.executemany("DELETE FROM entries WHERE entry = ?", [(number,) for number in entries])
+
+    def stamps(self, part: str, stamps: Iterable[tuple[str, int, int, str]]) -> None:
+        """The files of a derived index as they now are: name, bytes, time of change (ns), digest."""
+        self._connection.execute("DELETE FROM stamps WHERE part = ?", [part])
+        self._connection.executemany("INSERT INTO stamps VALUES (?,?,?,?,?)", [(part, *stamp) for stamp in stamps])
