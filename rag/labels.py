@@ -12,7 +12,10 @@ _OPENING = 90
 _WINDOW = 170  # characters after the verb in which the introduced name stands
 # A name as systems have it: a capital or mixed case, perhaps with digits, hyphens, superscripts.
 _NAME = r"(?:[A-Z][\w+@*-]*(?:\$[^$]{1,20}\$)?|[a-z]{1,3}[A-Z][\w-]*|\$[^$]{1,20}\$[-\w]+)(?:\sv?\d[\w.]*)?"
-_SUBJECT = r"\b(?:[Ww]e|[Tt]his (?:paper|work|study|article|survey|report)|[Oo]ur (?:work|paper|study)|[Hh]ere)\b[^.;:]{0,90}?\b"
+_SUBJECT = (
+    r"\b(?:[Ww]e|[Tt]his (?:paper|work|study|article|survey|report)|[Oo]ur (?:work|paper|study)|[Hh]ere)\b"
+    r"[^.;:]{0,90}?\b"
+)
 _STRONG = re.compile(rf"{_SUBJECT}(?:propos|present|introduc)(?:e|es|ed|ing|s)?\b")
 _WEAK = re.compile(
     rf"{_SUBJECT}(?:develop|design|devise|build|construct|create|releas|formulat|establish|contribut|offer|provid|unveil|"
@@ -42,7 +45,8 @@ _SAYS = (
     ),
     re.compile(
         rf"{_SUBJECT}(?:stud(?:y|ies)|investigate|explore|analy[sz]e|tackle|consider|examine|revisit|extend|give|"
-        r"initiate|characteri[sz]e|identify|generali[sz]e|leverage|employ|focus on|argue|bridge|address|aim to|start by)"
+        r"initiate|characteri[sz]e|identify|generali[sz]e|leverage|employ|focus on|argue|bridge|address|aim to|start by"
+        r")"
         r"(?:e?s)?\s+([^;:(]+)"
     ),
     re.compile(r"(?:提出|设计|构建|介绍|研究|探讨|分析|开发)(?:了|并实现了|出)?([^，。；]{4,60})"),
@@ -53,7 +57,8 @@ _PRONOUN = re.compile(
 _LEADING = re.compile(r"^(?:that|whether|how to|to|an?|the|our|novel|new)\s+", re.IGNORECASE)
 _GENERIC_WORDS = """
     the this these those that we our in it to for on with by and or as at an from first second both here there code
-    also however moreover specifically ai ml nlp dl dnn cnn gnn nn mlp rnn lstm llm vlm mllm plm lm rl ssl ode sde pde vit mdp
+    also however moreover specifically ai ml nlp dl dnn cnn gnn nn mlp rnn lstm llm vlm mllm plm lm rl ssl ode sde pde
+    vit mdp
     pomdp lda pca svm sgd kl gan vae bert gpt clip transformer theorem algorithm markov gaussian bayesian large deep
     neural graph np-hard np-hardness lora mcmc nerf
 """
@@ -61,7 +66,7 @@ _GENERIC = frozenset(_GENERIC_WORDS.split())
 
 
 def label_from(abstract: str) -> str:
-    """The name of what is introduced with a few explaining words, else what the authors say they do, else the opening.
+    """The name introduced, with a few explaining words; else what the authors say they do; else its opening.
 
     "Optimal Brain Apoptosis (OBA)"; "SC-OmniGS: self-calibrating omnidirectional Gaussian splatting system".
     """

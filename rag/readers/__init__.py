@@ -33,7 +33,7 @@ from rag.readers.opened import Opened
 from rag.readers.options import FileRead, NotLiterature, ReadOptions, Unreadable
 from rag.types import Record, Rejected
 
-__all__ = ["FileRead", "Opened", "ReadOptions", "format_names", "read", "read_opened"]
+__all__ = ["FileRead", "Opened", "ReadOptions", "format_names", "formats", "read", "read_opened"]
 
 FORMATS = (
     "plain",
