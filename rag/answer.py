@@ -22,7 +22,19 @@ from rag.index import Index
 from rag.question import understand
 from rag.retrieve import Searcher
 from rag.settings import Settings
-from rag.types import Answer, AnswerSentence, Evidence, Filters, Match, Question, RankedPaper, Status, Timings, Turn
+from rag.types import (
+    LISTS,
+    Answer,
+    AnswerSentence,
+    Evidence,
+    Filters,
+    Match,
+    Question,
+    RankedPaper,
+    Status,
+    Timings,
+    Turn,
+)
 from rag.verify import Verifier
 from rag.writer import Writer
 
@@ -97,7 +109,7 @@ class Answerer:
         asked = understand(question, history, self._index, self._writer and self._writer.chat, filters)
         clock.understand = clock.now()
         yield Understood(asked)
-        if asked.kind in ("list", "count", "overview"):
+        if asked.kind in LISTS:
             yield from self._list(asked, clock)
             return
         yield Stage("searching")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -44,11 +45,10 @@ class Library:
     Use it as a context manager, or call `close`. Safe to use from several threads.
     """
 
-    def __init__(self, settings: Settings, index: Index, searcher: Searcher) -> None:
+    def __init__(self, settings: Settings, index: Index) -> None:
+        """Use `Library.open`."""
         self.settings = settings
         self.index = index
-        self.searcher = searcher
-        self._verifier = Verifier(index.encoder)
         self._writers: dict[str, Writer] = {}
         self._loading = threading.Lock()
 
@@ -58,6 +58,8 @@ class Library:
         home: Path | str | None = None,
         *,
         write: bool = False,
+        rebuild: bool = False,
+        embed: bool = True,
         encoder: Encoder | None = None,
         progress: Callable[[models.PullProgress], None] = _silent,
         **settings: Any,
@@ -66,15 +68,16 @@ class Library:
 
         `settings` are fields of Settings. `encoder` replaces the embedder that the settings name; any LangChain
         Embeddings fits through `rag.embeddings.wrap`. A model that is not on this machine is fetched first, with
-        `progress`. Raises SettingsError, ModelError and LibraryError.
+        `progress`. `write` keeps other writers out until it is closed; `rebuild` embeds all papers anew; `embed` False
+        does without an embedder, for listing, showing, exporting and removing papers.
+        Raises SettingsError, ModelError and LibraryError.
         """
         chosen = load_settings(Path(home) if home is not None else None, **settings)
-        if encoder is None:
+        if encoder is None and embed:
             from rag.embeddings import load_encoder
 
             encoder = load_encoder(models.ensure(chosen.embedder, chosen.home, "embedder", progress), chosen)
-        index = Index.open(chosen, encoder, write=write)
-        return cls(chosen, index, Searcher(index, chosen))
+        return cls(chosen, Index.open(chosen, encoder, write=write, rebuild=rebuild))
 
     def close(self) -> None:
         """Let go of the files."""
@@ -87,6 +90,15 @@ class Library:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """What ranks the papers."""
+        return Searcher(self.index, self.settings)
+
+    @cached_property
+    def _verifier(self) -> Verifier:
+        return Verifier(self.index.encoder)
 
     # Asking
 

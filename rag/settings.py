@@ -35,6 +35,7 @@ class Settings(BaseModel):
     k: int = Field(5, ge=1, le=50, description="papers given to the model")
     candidates: int = Field(200, ge=10, le=2000, description="papers each index proposes")
     evidence_sentences: int = Field(8, ge=1, le=40, description="sentences given to the model")
+    evidence_tokens: int = Field(600, ge=50, le=20_000, description="most tokens of evidence in a prompt")
     max_new_tokens: int = Field(220, ge=16, le=2048)
     time_limit_s: float = Field(180.0, gt=0, description="longest time one answer may be written for")
     dtype: Literal["auto", "bf16", "fp32"] = "auto"

@@ -15,6 +15,8 @@ from typing import Literal
 Support = Literal["supported", "partial", "unsupported"]
 Kind = Literal["fact", "which", "list", "count", "overview", "compare"]
 Status = Literal["answered", "abstained"]
+# The kinds that are answered from the whole library at once.
+LISTS: frozenset[Kind] = frozenset({"list", "count", "overview"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ from rag.errors import AbstractQAError
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Start with `abstract-qa ingest PATH`, then `abstract-qa ask QUESTION` or `abstract-qa serve`.",
 )
-@click.option("--home", type=click.Path(path_type=str), default=None, help="Where the library lives.", expose_value=True)
+@click.option(
+    "--home", type=click.Path(path_type=str), default=None, help="Where the library lives.", expose_value=True
+)
 @click.version_option(package_name="abstract-qa")
 @click.pass_context
 def cli(context: click.Context, home: str | None) -> None:

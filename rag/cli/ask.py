@@ -9,7 +9,7 @@ import click
 
 from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened
 from rag.errors import InputError
-from rag.types import Answer, Citation, RankedPaper, Turn
+from rag.types import LISTS, Answer, Citation, RankedPaper, Turn
 
 
 @click.command()
@@ -46,14 +46,16 @@ def ask(
         from rag.compose import cited
         from rag.events import Done, SentenceChecked, Understood
 
-        written = False
+        written = ""
+        sentence_by_sentence = True
         for event in library.stream(question, turns, filters, k):
             if isinstance(event, Understood):
+                sentence_by_sentence = event.question.kind not in LISTS
                 for note in event.question.notes:
                     click.echo(click.style(note, dim=True), err=True)
-            elif isinstance(event, SentenceChecked) and not event.sentence.listed:
-                click.echo(cited(event.sentence) + " ", nl=False)
-                written = True
+            elif isinstance(event, SentenceChecked) and sentence_by_sentence:
+                click.echo((" " if written else "") + cited(event.sentence), nl=False)
+                written += event.sentence.text
             elif isinstance(event, Done):
                 click.echo("" if written else event.answer.text)
                 _show_sources(event.answer)

@@ -24,7 +24,9 @@ _YEARS = re.compile(r"(?P<first>\d{4})(?:\s*[-–]\s*(?P<last>\d{4}))?")
 
 def home_option(command: F) -> F:
     """`--home`, also accepted before the command's name."""
-    return click.option("--home", type=click.Path(path_type=str), default=None, help="Where the library lives.")(command)
+    return click.option("--home", type=click.Path(path_type=str), default=None, help="Where the library lives.")(
+        command
+    )
 
 
 def filter_options(command: F) -> F:
@@ -35,7 +37,7 @@ def filter_options(command: F) -> F:
     )
 
 
-def _years(context: click.Context, option: click.Parameter, value: str | None) -> tuple[int, int] | None:
+def _years(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[int, int] | None:
     if value is None:
         return None
     found = _YEARS.fullmatch(value.strip())
@@ -60,11 +62,13 @@ def home_of(home: str | None) -> Path | None:
 
 
 @contextmanager
-def opened(home: str | None, *, write: bool = False, **settings: Any) -> Iterator[Library]:
+def opened(home: str | None, *, write: bool = False, embed: bool = True, **settings: Any) -> Iterator[Library]:
     """The library, closed again at the end. Missing models are fetched with a progress line."""
     from rag.library import Library
 
-    with Library.open(home_of(home), write=write, progress=show_pull(), **settings) as library:
+    with Library.open(home_of(home), write=write, embed=embed, progress=show_pull(), **settings) as library:
+        for note in library.index.notes:
+            click.echo(note, err=True)
         yield library
 
 

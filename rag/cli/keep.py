@@ -1,0 +1,48 @@
+"""`doctor`, `backup` and `restore`: keeping a library well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rag.cli.common import home_of, home_option, plural
+
+
+@click.command()
+@home_option
+@click.option("--repair", is_flag=True, help="Mend what can be mended.")
+def doctor(home: str | None, repair: bool) -> None:
+    """What is installed, what library is there, what is missing, and the command that mends it."""
+    from rag.doctor import examine
+
+    findings = examine(home_of(home), repair=repair)
+    for finding in findings:
+        mark = {True: click.style("ok", fg="green"), False: click.style("!!", fg="red")}[finding.good]
+        click.echo(f"{mark}  {finding.what}" + (f"\n    mend: {finding.mend}" if finding.mend else ""))
+    if not all(finding.good for finding in findings):
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@home_option
+def backup(file: Path, home: str | None) -> None:
+    """Write the library into one FILE, while it may be in use."""
+    from rag.index import backup as write_backup
+    from rag.settings import load_settings
+
+    count = write_backup(load_settings(home_of(home)), file)
+    click.echo(f"Wrote {plural(count, 'paper')} to {file}.")
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@home_option
+def restore(file: Path, home: str | None) -> None:
+    """Make the library what FILE, written by `backup`, says. The home must not hold one already."""
+    from rag.index import restore as read_backup
+    from rag.settings import load_settings
+
+    count = read_backup(load_settings(home_of(home)), file)
+    click.echo(f"Restored {plural(count, 'paper')}.")
