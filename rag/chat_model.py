@@ -23,6 +23,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
 
+from rag.chat_template import ChatTemplate
 from rag.errors import GenerationError, ModelError
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ class _Request:
     allowed_citations: int | None
     stops: tuple[threading.Event, ...]
     events: queue.SimpleQueue[list[int] | str | Exception] = field(default_factory=queue.SimpleQueue)
-    began: float | None = None
 
 
 class TransformersChat(BaseChatModel):
@@ -71,7 +71,9 @@ class TransformersChat(BaseChatModel):
     time_limit_s: float = 180.0
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
+    _template: Any = PrivateAttr()
     _turn: Any = PrivateAttr(default_factory=threading.Lock)
+    _turn_began: float | None = PrivateAttr(default=None)
     _prefix: tuple[str, Any] | None = PrivateAttr(default=None)
     _citation_tokens: Any = PrivateAttr(default=None)
 
@@ -83,6 +85,7 @@ class TransformersChat(BaseChatModel):
 
         self._model = model
         self._tokenizer = tokenizer
+        self._template = ChatTemplate(tokenizer, self.model_name)
         self._citation_tokens = CitationTokens(tokenizer)
         read_on_from_cache(model)
         # What a model's file recommends (sampling, penalties for repeating the prompt) does not suit quoting evidence.
@@ -101,15 +104,15 @@ class TransformersChat(BaseChatModel):
     def warm_up(self, system: str = "") -> None:
         """Read the fixed beginning of prompts with this system message now instead of at the first reply."""
         messages = [{"role": "system", "content": system}] if system else []
-        ids = self._render([*messages, {"role": "user", "content": "a"}])
+        ids = self._template.render([*messages, {"role": "user", "content": "a"}])
         with self._turn:
-            self._cache(system, ids, self._fixed(messages, ids))
+            self._cache(system, ids, self._template.fixed(messages, ids))
 
     def yes_no_likelihood(self, prompt: str) -> float:
         """Share of "yes" among "yes" and "no" as the reply's first token, 0 to 1, from one forward pass."""
         import torch
 
-        ids = self._render([{"role": "user", "content": prompt}])
+        ids = self._template.render([{"role": "user", "content": prompt}])
         with self._turn, torch.no_grad():
             table = torch.tensor([ids], device=self._model.device)
             logits = self._model(table, logits_to_keep=1).logits[0, -1].float()
@@ -177,7 +180,7 @@ class TransformersChat(BaseChatModel):
         stops: tuple[threading.Event, ...],
     ) -> _Request:
         plain = [dict(message) for message in convert_to_openai_messages(messages, text_format="string")]
-        ids = self._render(plain)
+        ids = self._template.render(plain)
         first = [plain[0]] if isinstance(messages[0], SystemMessage) else []
         room = getattr(self._model.config, "max_position_embeddings", 1 << 30) - len(ids)
         if room < 1:
@@ -187,7 +190,7 @@ class TransformersChat(BaseChatModel):
             )
         return _Request(
             ids=ids,
-            kept=self._fixed(first, ids),
+            kept=self._template.fixed(first, ids),
             system=first[0]["content"] if first else "",
             max_new_tokens=min(max_new_tokens, room),
             allowed_citations=allowed_citations,
@@ -202,7 +205,9 @@ class TransformersChat(BaseChatModel):
             try:
                 event = request.events.get(timeout=_POLL_S)
             except queue.Empty:
-                if request.began is not None and time.monotonic() > request.began + self.time_limit_s + GRACE_S:
+                # A model that is stuck is given up by those who wait for their turn as well.
+                began = self._turn_began
+                if began is not None and time.monotonic() > began + self.time_limit_s + GRACE_S:
                     raise GenerationError(
                         f"{self.model_name} did not answer within {self.time_limit_s:g} s; ask again, raise "
                         "`time_limit_s`, or name a smaller model with --llm."
@@ -222,11 +227,12 @@ class TransformersChat(BaseChatModel):
                 request.events.put("cancelled")
                 return
         try:
-            request.began = time.monotonic()
+            self._turn_began = time.monotonic()
             request.events.put(self._run(request))
         except Exception as error:  # noqa: BLE001 - whatever it is, the reader must hear of it instead of waiting
             request.events.put(error)
         finally:
+            self._turn_began = None
             self._turn.release()
 
     def _run(self, request: _Request) -> str:
@@ -260,31 +266,6 @@ class TransformersChat(BaseChatModel):
             return halt.reason
         ends = self._model.generation_config.eos_token_id
         return "stop" if int(written[0, -1]) in ends else "length"
-
-    def _render(self, messages: list[dict[str, Any]]) -> list[int]:
-        """Token ids of the prompt, in the model's own template where it has one."""
-        if self._tokenizer.chat_template is None:
-            text = "\n\n".join(str(message["content"]) for message in messages) + "\n\n"
-            return list(self._tokenizer(text)["input_ids"])
-        try:
-            found = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
-        except Exception as error:
-            if len(messages) > 1 and messages[0]["role"] == "system":  # some templates know no system message
-                merged = f"{messages[0]['content']}\n\n{messages[1]['content']}"
-                return self._render([{**messages[1], "content": merged}, *messages[2:]])
-            raise GenerationError(f"{self.model_name}'s template refuses this conversation ({error}).") from error
-        return list(found["input_ids"])
-
-    def _fixed(self, system: list[dict[str, Any]], ids: list[int]) -> int:
-        """How many of `ids` come before anything but the system message; 0 without one."""
-        if not system:
-            return 0
-        # Two user messages without a common beginning: what both prompts share is what is fixed.
-        others = [self._render([*system, {"role": "user", "content": text}]) for text in ("a", "7")]
-        for place, tokens in enumerate(zip(ids, *others, strict=False)):
-            if len(set(tokens)) > 1:
-                return place
-        return 0
 
     def _cache(self, system: str, ids: list[int], kept: int) -> Any:
         """Keys and values of the first `kept` ids, from the last call where `system` is the same.

@@ -64,7 +64,7 @@ def test_prompt_lookup_writes_what_plain_greedy_decoding_writes(
 def test_the_kept_beginning_changes_no_reply(tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch) -> None:
     prompts = [ask("count"), ask("something it never saw"), ask("cite", "Another system message.")]
     kept = [reply(tiny, messages, max_new_tokens=40).text for messages in [*prompts, *prompts]]
-    monkeypatch.setattr(tiny, "_fixed", lambda *_: 0)
+    monkeypatch.setattr(tiny._template, "fixed", lambda *_: 0)
     assert [reply(tiny, messages, max_new_tokens=40).text for messages in prompts] * 2 == kept
 
 
@@ -166,6 +166,17 @@ def test_a_stuck_model_is_given_up(tiny: TransformersChat, monkeypatch: pytest.M
     monkeypatch.setattr(chat_model, "GRACE_S", 0.1)
     with pytest.raises(GenerationError, match=r"did not answer within 0\.1 s"):
         reply(tiny, ask("count"))
+    freed.set()
+
+
+def test_those_who_wait_give_a_stuck_model_up_too(tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = threading.Event()
+    monkeypatch.setattr(tiny._model, "forward", lambda *_, **__: freed.wait(60))
+    monkeypatch.setattr(tiny, "time_limit_s", 0.1)
+    monkeypatch.setattr(chat_model, "GRACE_S", 0.1)
+    for _ in range(2):
+        with pytest.raises(GenerationError, match="did not answer within"):
+            reply(tiny, ask("count"))
     freed.set()
 
 
