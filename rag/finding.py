@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rag.identifiers import arxiv_of, doi_of, openreview_of, pmid_of
-from rag.identity import keys, near_keys, plain
+from rag.identity import keys, plain
+from rag.identity import near_keys as _near_keys
 from rag.types import Paper
 
 if TYPE_CHECKING:
     from rag.records import Records
 
 _PLACE = re.compile(r"(?P<name>.+)#(?P<position>\d{1,9})")
+
+
+# Each abstract is asked for several times on its way into the library.
+near_keys = lru_cache(maxsize=4096)(_near_keys)
 
 
 def index_keys(paper: Paper) -> tuple[str, ...]:

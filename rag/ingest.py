@@ -57,9 +57,9 @@ class _Run:
         self.files: dict[str, FileReport] = {}
         self.of_draft: dict[Draft, list[tuple[FileReport, str]]] = {}
         self._tell = progress
-        self._start = time.monotonic()
+        self._start = self._began = time.monotonic()
         self._told = 0.0
-        self._done = 0
+        self._taken = 0
         self._skipped = 0
         self._total: int | None = None
         self._removed = 0
@@ -70,6 +70,7 @@ class _Run:
         stamps = {place: _content_stamp(place, self.options) for place in places}
         fresh = [place for place in places if not self._skip(place, stamps[place])]
         self._total = self._count(fresh)
+        self._began = time.monotonic()
         with Pipeline(self.index, self.drafts, self._failed, self._stage) as self.pipeline:
             for place in fresh:
                 self._read(place, stamps[place])
@@ -88,8 +89,7 @@ class _Run:
             return False
         for stored in known[1]:
             self.files[stored["file"]] = unchanged_report(stored)
-            self._done += stored["read"]
-        self._skipped = self._done
+            self._skipped += stored["read"]
         return True
 
     def _read(self, place: str, stamp: str | None) -> None:
@@ -101,7 +101,7 @@ class _Run:
                 if file is None:
                     file = open_files[item.source.path] = _File(self, item.source.path)
                 file.take(item)
-                self._done += 1
+                self._taken += 1
                 self.pipeline.flush_when_full()
                 self._stage("reading", file.report.file)
             elif isinstance(item, Rejected):
@@ -201,7 +201,7 @@ class _Run:
 
     def _count(self, places: Iterable[str]) -> int | None:
         """Entries to come, by reading the files once; None where that is not possible or would take too long."""
-        total = self._done
+        total = self._skipped
         for place in places:
             if place == "-" or _size(place) > COUNTED_BYTES:
                 return None
@@ -214,10 +214,11 @@ class _Run:
         if stage == "reading" and now - self._told < PROGRESS_S:
             return
         self._told = now
-        done = self._done - self._skipped
-        rate = done / max(now - self._start, 1e-9)
-        left = None if self._total is None or not rate else max(0.0, (self._total - self._done) / rate)
-        self._tell(IngestProgress(stage, self._done, self._total, rate, left, file))
+        done = self._taken - self.pipeline.left
+        rate = done / max(now - self._began, 1e-9)
+        all_done = self._skipped + done
+        remaining = None if self._total is None or not rate else max(0.0, (self._total - all_done) / rate)
+        self._tell(IngestProgress(stage, all_done, self._total, rate, remaining, file))
 
 
 class _File:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-from rag.identity import Conflict, is_sure, keys, merge, near_keys, paper_from, same
+from rag.finding import near_keys
+from rag.identity import Conflict, is_sure, keys, merge, paper_from, same
 from rag.records import Entry, Records, embedded_hash
 from rag.types import Paper, Record
 

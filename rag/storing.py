@@ -32,10 +32,16 @@ class Pipeline:
         self._failed = failed
         self._stage = stage
         self._waiting: dict[Draft, None] = {}
+        self._embedding = 0
         self._removals: list[int] = []
         self._notes: list[Note] = []
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._flying: tuple[Future[None], list[Draft]] | None = None
+
+    @property
+    def left(self) -> int:
+        """Papers that were added and are not yet embedded."""
+        return len(self._waiting) + self._embedding
 
     def add(self, draft: Draft) -> None:
         """A paper to be stored; one that is waiting already is stored once."""
@@ -62,8 +68,10 @@ class Pipeline:
             return
         for draft in drafts:
             draft.frozen = True
+        self._embedding = len(drafts)
         self._stage("embedding")
         prepared = self._prepared(drafts)
+        self._embedding = 0
         self.settle()
         self._stage("storing")
         self._flying = (self._pool.submit(self._store, prepared, removals, notes), drafts)
