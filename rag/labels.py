@@ -80,7 +80,7 @@ def label_from(abstract: str) -> str:
             found = pattern.search(re.sub(r"\s*\([^()]*\)", "", sentence))
             if found and not _PRONOUN.match(found[1]) and not re.search(r"\b(?:this|these)\b", found[1][:40]):
                 said = _bare(found[1])
-                if len(said) > 12:
+                if len(said) > (12 if said.isascii() else 4):
                     return _cut(said[0].upper() + said[1:], _OPENING)
     return _cut(sentences[0] if sentences else abstract.strip(), _OPENING)
 

@@ -11,10 +11,11 @@ import orjson
 
 from rag.readers.objects import paper_in, record_of
 from rag.readers.opened import Opened
-from rag.readers.options import ReadOptions
+from rag.readers.options import NotLiterature, ReadOptions
 from rag.types import Record, Rejected
 
 NAME = "jsonl"
+_MOST_STRANGE = 1000
 
 
 def sniff(head: str, name: str) -> float:
@@ -34,6 +35,8 @@ def sniff(head: str, name: str) -> float:
 def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
     """One record a line; a line that is no JSON object, or describes no paper, is rejected with its number."""
     position = 0
+    found = False
+    strange: list[Rejected] = []  # objects of another kind, until it is clear that there are papers
     for number, line in file.lines():
         if not line or line.isspace():
             continue
@@ -48,9 +51,16 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
             continue
         paper = paper_in(value)
         if paper is None:
-            yield file.rejected("a JSON object with neither title nor abstract", number)
+            strange.append(file.rejected("a JSON object with neither title nor abstract", number))
         else:
+            found = True
+        if found or len(strange) > _MOST_STRANGE:
+            yield from strange
+            strange.clear()
+        if paper is not None:
             yield record_of(paper, file.source(position))
+    if not found and strange:
+        raise NotLiterature("JSON lines in which no entry has a title or an abstract")
 
 
 def _parsed(line: str) -> Any:

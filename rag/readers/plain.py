@@ -30,6 +30,7 @@ _FIRM_LIST_WORD = re.compile(r"\b(?:papers|abstracts|proceedings|reading list|pu
 _YEAR = re.compile(r"(?<!\d)(?:19[5-9]\d|20\d\d)(?!\d)")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ENDED = re.compile(r"[.!?。！？:：;；][\"'”’)\]]*$")
+_OTHER_LABEL = re.compile(r"([^\W\d_][\w -]{1,24})[:：]\s*(\S.*)")
 _SECTION = re.compile(
     r"(?:background|introduction|objectives?|aims?|purpose|methods?|materials and methods|results?|findings|discussion"
     r"|conclusions?|significance|limitations)\b\s*[:.\n]",
@@ -153,7 +154,7 @@ def _blocks(text: str) -> list[_Block]:
 def _labelled(blocks: list[_Block]) -> Iterator[_Entry]:
     """A new entry begins at a title, and at an abstract, a rule or a number once there is an abstract."""
     entry: _Entry | None = None
-    current = "abstract"
+    current: str | None = "abstract"
     for block in blocks:
         for offset, raw in enumerate(block.lines):
             number = _NUMBER.match(raw) if offset == 0 else None
@@ -169,13 +170,17 @@ def _labelled(blocks: list[_Block]) -> Iterator[_Entry]:
                     yield entry
                 entry, current = _Entry(block.line + offset), "title" if not found else current
             if found is None:
+                other = _OTHER_LABEL.match(line) if current is None else None
+                if other:
+                    entry.extra[other[1]] = other[2]
+                    continue
                 if current == "title" and "title" in entry.fields and offset == 0:
                     current = "abstract"
-                entry.add(current, line)
+                entry.add(current or "abstract", line)
             elif name is None or name == "id":
                 entry.extra[found[1]] = found[2]
             else:
-                current = name if name in ("title", "abstract", "authors", "keywords") else current
+                current = name if name in ("title", "abstract", "authors", "keywords") else None
                 entry.add(name, found[2])
     if entry is not None and entry.fields:
         yield entry

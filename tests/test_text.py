@@ -1,0 +1,232 @@
+"""What is stored of a text, where its sentences end, and what an untitled abstract is called."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag.text import clean_text, clean_title, label_from, split_sentences
+
+PIECES = st.sampled_from(
+    [
+        *(
+            "We",
+            "compu-\ntation",
+            "self-\nsupervised",
+            "e.g.",
+            "et al.",
+            "Fig. 3",
+            "0.5",
+            "$x_{1}$",
+            "$5",
+            "$p < 0.05$",
+            "A.",
+        ),
+        *(
+            "\\emph{a}",
+            "\\textbf{$k$-b}",
+            "{\\'e}",
+            '\\"o',
+            "\\ours",
+            "\\%",
+            "``q''",
+            "~",
+            "&amp;lt;",
+            "<b>x</b>",
+            "<p>",
+            "a<b",
+        ),
+        *(
+            "<sub>2</sub>",
+            "**B**",
+            "\\(y\\)",
+            "https://a.org/b.",
+            "。",
+            "！",
+            "？",
+            "中文",
+            "(",
+            ")",
+            "[1]",
+            ".",
+            "?",
+            "\n",
+            "\u00ad",
+        ),
+        *("ﬁne", "\u200b", "Abstract: ", "{", "}", "\\", "$", "*", "- ", "1.", "é", "\ue0000\ue001"),
+    ]
+)
+TEXTS = st.one_of(
+    st.text(max_size=80), st.lists(st.tuples(PIECES, st.sampled_from(["", " "])).map("".join), max_size=15).map("".join)
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        (
+            'Schr\\"odinger, P\\\'olya, {\\L}ojasiewicz, na\\"{\\i}ve, Erd\\H{o}s, Gau{\\ss}',
+            "Schrödinger, Pólya, Łojasiewicz, naïve, Erdős, Gauß",
+        ),
+        ("a \\emph{very \\textbf{bold}} {\\em claim}", "a very bold claim"),
+        ("hold for \\emph{$k$-saturated} nets", "hold for $k$-saturated nets"),
+        ("76\\% of AT\\&T, item \\#2", "76% of AT&T, item #2"),
+        ("see \\url{http://a.org/b_c} or \\href{http://x.org}{here}", "see http://a.org/b_c or here (http://x.org)"),
+        ("by \\citet{roe2020}, \\eg in Fig.~1", "by [roe2020], e.g. in Fig. 1"),
+        ("we call it \\ours, unknown", "we call it \\ours, unknown"),
+        ("5.7{\\deg} and $2\\times$ and $\\textbf{Name}$ and $93.5\\%$", "5.7° and 2× and Name and 93.5%"),
+        ("keep $\\frac{a}{b}$ and \\(x^2\\) and $$y$$", "keep $\\frac{a}{b}$ and \\(x^2\\) and $$y$$"),
+        ("``quoted'' words", "“quoted” words"),
+        ("costs $5 and $10", "costs $5 and $10"),
+        ("only 5% of 10~20 and ~30", "only 5% of 10~20 and ~30"),
+    ],
+)
+def test_latex_becomes_unicode_and_mathematics_stays(raw: str, stored: str) -> None:
+    assert clean_text(raw) == stored
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        ("p < 0.05 and a<b and c>d, also x<y>z", "p < 0.05 and a<b and c>d, also x<y>z"),
+        ("<p>One <i>two</i></p><p>three</p>", "One two three"),
+        ("tokens <EOS> and <image> stay", "tokens <EOS> and <image> stay"),
+        ("CO<sub>2</sub> at 10<sup>-3</sup>", "CO2 at 10⁻³"),
+        ("&lt;p&gt;x&lt;/p&gt; &amp;amp; y &mdash; z&#x27;s", "x & y — z's"),
+        ("<jats:p>We <jats:italic>do</jats:italic>.</jats:p>", "We do."),
+        ("R&D at AT&T; <b>bold</b>", "R&D at AT&T; bold"),
+        ("**H**e**u**ristic and *gentle* A* search of a * b", "Heuristic and gentle A* search of a * b"),
+    ],
+)
+def test_html_goes_and_comparisons_stay(raw: str, stored: str) -> None:
+    assert clean_text(raw) == stored
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        ("compu-\ntation", "computation"),
+        ("a self-\nsupervised model-\nlevel view", "a self-supervised model-level view"),
+        ("state-of-the-\nart", "state-of-the-art"),
+        ("the well known score-\nbased one", "the well known score-based one"),
+        ("con-\nformers like conformers", "conformers like conformers"),
+        ("on con- former data, each conformer", "on conformer data, each conformer"),
+        ("pre- and post-training", "pre- and post-training"),
+        ("one\r\ntwo\n\n three\tfour", "one two three four"),
+    ],
+)
+def test_line_ends_are_healed(raw: str, stored: str) -> None:
+    assert clean_text(raw) == stored
+
+
+def test_unicode_is_composed_and_invisible_signs_go() -> None:
+    assert clean_text("Pe\u0301rez\u200b of\u00a0ﬁne soft\u00adware\x00\x07") == "Pérez of fine software"
+
+
+def test_a_heading_that_only_says_abstract_goes() -> None:
+    assert clean_text("Abstract: We do.") == clean_text("ABSTRACT We do.") == "We do."
+    assert clean_text("摘要：本文研究。") == "本文研究。"
+    assert clean_text("Abstract reasoning is hard.") == "Abstract reasoning is hard."
+
+
+def test_braces_group_in_titles_only() -> None:
+    assert clean_title("The {B}ayesian {LSTM} of $x_{1}$") == "The Bayesian LSTM of $x_{1}$"
+    assert clean_text("the set {1, 2}") == "the set {1, 2}"
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_cleaning_again_changes_nothing(raw: str) -> None:
+    for clean in (clean_text, clean_title):
+        once = clean(raw)
+        assert clean(once) == once
+        assert unicodedata.is_normalized("NFC", once)
+        assert "\n" not in once
+        assert once == once.strip()
+
+
+def sentences(text: str) -> list[str]:
+    return [span.text for span in split_sentences(text)]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["We use e.g. BERT, i.e. an encoder.", "It works."],
+        ["Smith et al. (2020) did.", "Others, cf. Fig. 3 and Eq. 2, did not."],
+        ["We follow Roe et al.", "However, we differ."],
+        ["It gains 0.5 points over v1.5 of the U.S. system.", "J. Roe agreed."],
+        ["See https://a.org/b.c?d for code.", "Next."],
+        ["Is it so?", "Yes!", "Good."],
+        ["这是第一句。", "这是第二句！", "是吗？", "是。"],
+        ["He said “It works.”", "We (see e.g. A. B. C.) agree."],
+        ["With $a. B$ in it.", "Then $x > 0.$", "Done."],
+        ["Batches, metrics, etc. are used.", "We use batches, etc.", "The end."],
+        ["1. First comes one.", "2. Second comes two."],
+        ["It is shown [3]. [4]", "Then more.", "Done. [1][2]"],
+        ["vLLM is fast.", "mT5 is not.", "iBOT is."],
+        ["First line", "- a bullet", "- another"],
+    ],
+)
+def test_sentences_end_where_they_should(parts: list[str]) -> None:
+    chinese = parts[0][-1] == "。"
+    lines = parts[0] == "First line"
+    assert sentences(("" if chinese else "\n" if lines else " ").join(parts)) == parts
+
+
+def test_a_missing_blank_is_seen_before_a_word_that_begins_sentences() -> None:
+    assert sentences("It gives good results.However, it is slow. Use torch.Tensor here.") == [
+        "It gives good results.",
+        "However, it is slow.",
+        "Use torch.Tensor here.",
+    ]
+
+
+@settings(max_examples=300, deadline=None)
+@given(TEXTS)
+def test_sentences_cover_the_text_in_order(text: str) -> None:
+    end = 0
+    for span in split_sentences(text):
+        assert text[span.start : span.end] == span.text == span.text.strip() != ""
+        assert not text[end : span.start].strip()
+        end = span.end
+    assert not text[end:].strip()
+
+
+@pytest.mark.parametrize(
+    ("abstract", "label"),
+    [
+        (
+            "Nets are big. Unlike Damage (OBD), we introduce Frugal Net Pruning (FNP), a method.",
+            "Frugal Net Pruning (FNP)",
+        ),
+        (
+            "Maps are hard. We present OX-Maps, a novel self-aligning mapper for indoor use.",
+            "OX-Maps: self-aligning mapper for indoor use",
+        ),
+        (
+            "We propose FOOBAR (Fast Online Object Bounding And Ranking) here.",
+            "Fast Online Object Bounding And Ranking (FOOBAR)",
+        ),
+        ("In this paper, we design a new sorting method, namely BO-SORT, for it.", "BO-SORT: sorting method"),
+        (
+            "Much is known of LSTMs. We prove that the training of one-layer nets is hard in general.",
+            "Training of one-layer nets is hard in general",
+        ),
+        ("本文提出了一种新的图像分割方法，并给出实验。", "一种新的图像分割方法"),
+        ("Only an opening is here, and nothing else is said.", "Only an opening is here, and nothing else is said"),
+    ],
+)
+def test_labels_name_what_is_introduced(abstract: str, label: str) -> None:
+    assert label_from(abstract) == label
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS)
+def test_labels_are_short_lines(text: str) -> None:
+    label = label_from(clean_text(text))
+    assert len(label) <= 111
+    assert "\n" not in label
