@@ -35,7 +35,8 @@ def test_every_field_finds_its_place() -> None:
 
 
 def test_an_unclosed_brace_costs_only_its_own_entry() -> None:
-    text = "@book{a, title={A}}\n\n@book{b,\n title={B {oops},\n year={2002}\n}\n@book{c, title={C}}\n@book{d, title={D}}\n"
+    damaged = "@book{b,\n title={B {oops},\n year={2002}\n}\n"
+    text = "@book{a, title={A}}\n\n" + damaged + "@book{c, title={C}}\n@book{d, title={D}}\n"
     first, second, third, fourth = items(bibtex, text)
     assert isinstance(second, Rejected)
     assert (second.file, second.line) == ("file", 3)
@@ -52,18 +53,20 @@ def test_an_entry_cut_off_by_the_end_of_the_file_is_rejected_with_its_line() -> 
 
 
 def test_macros_are_replaced_and_parts_joined() -> None:
-    text = '@string{j = "Journal of " # {Tests}}\n@STRING(who = {Doe, J.})\n@misc{a, title = "A" # { and } # "B", journal = J, author = who}'
-    record = only(bibtex, text)
+    macros = '@string{j = "Journal of " # {Tests}}\n@STRING(who = {Doe, J.})\n'
+    record = only(bibtex, macros + '@misc{a, title = "A" # { and } # "B", journal = J, author = who}')
     assert (record.title, record.venue, record.authors) == ("A and B", "Journal of Tests", ("J. Doe",))
 
 
 def test_comments_preambles_and_text_between_entries_are_no_entries() -> None:
-    text = "Exported by a tool\n@comment{jabref-meta: x;}\n@preamble{ {\\newcommand{\\x}{y}} }\n% note\n@misc{a, title={A}}\n"
+    text = "Exported by a tool\n@comment{jabref-meta: x;}\n@preamble{ {\\newcommand{\\x}{y}} }\n% note\n"
+    text += "@misc{a, title={A}}\n"
     assert [record.title for record in records(bibtex, text)] == ["A"]
 
 
 def test_the_brace_may_stand_on_the_next_line() -> None:
-    assert [record.title for record in records(bibtex, "@misc{z,title={Z}}\n@article\n  {a,\n title = {A}\n}\n")] == ["Z", "A"]
+    text = "@misc{z,title={Z}}\n@article\n  {a,\n title = {A}\n}\n"
+    assert [record.title for record in records(bibtex, text)] == ["Z", "A"]
 
 
 def test_a_forgotten_comma_loses_no_field() -> None:

@@ -15,12 +15,14 @@ from rag.types import Record, Rejected
 from tests.formats import opened
 
 MODULES = (acl_xml, atom, bibtex, endnote_xml, medline, pubmed_xml, refer, refworks, ris, wos)
-PIECES = st.sampled_from(
-    """@article{ @string{ @comment{ @ { } " , = # \\ \\\\ title author year crossref abstract-qa-id abstract-qa-extra %T %A
-    %0 TY ER AU TI AB U5 PMID OWN PT FN RT A1 T1 abstract-qa <record> </record> <entry> </entry> <entry/> <paper> </paper>
-    <meta> </meta> <title> </title> <PubmedArticle> </PubmedArticle> <MedlineCitation> <Article> <!-- --> <![CDATA[ ]]> <!ENTITY
-    <!DOCTYPE &amp; &nbsp; &#0; &#55296; < > & / </ $x$ \\'{e} {\\"o} 2021 10.1/x and""".split()
-)
+_PIECES = """
+@article{ @string{ @comment{ @ { } " , = # \\ \\\\ title author year crossref abstract-qa-id abstract-qa-extra %T %A
+%0 TY ER AU TI AB U5 PMID OWN PT FN RT A1 T1 abstract-qa
+<record> </record> <entry> </entry> <entry/> <paper> </paper> <meta> </meta>
+<title> </title> <PubmedArticle> </PubmedArticle> <MedlineCitation> <Article> <!-- --> <![CDATA[ ]]> <!ENTITY <!DOCTYPE
+&amp; &nbsp; &#0; &#55296; < > & / </ $x$ \\'{e} {\\"o} 2021 10.1/x and
+"""
+PIECES = st.sampled_from(_PIECES.split())
 SPACES = st.sampled_from([" ", "\n", "\n\n", "  - ", "- ", " ", "", "\r", "\ufeff", "\x00", "\t"])
 NEARLY = st.lists(st.tuples(PIECES, SPACES).map("".join), max_size=40).map("".join)
 DATA = st.one_of(st.binary(max_size=200), NEARLY.map(lambda text: text.encode("utf-8", "replace")))
