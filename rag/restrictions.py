@@ -26,7 +26,7 @@ _PERIOD = re.compile(
       |(?P<y5>{_YEAR})\s*年?(?P<zsince>以来|之后|以后|(?:\s+(?:or|and)\s+later|\s+onwards?)\b)
       |(?P<y6>{_YEAR})\s*年?(?P<zbefore>之前|以前)
       |(?P<in>\b(?:in|of|during|within)\s+(?:the\s+year\s+)?)?(?<![A-Za-z0-9.-])(?P<y7>{_YEAR})(?:\s*年)?
-    |(?P<short>(?<=[A-Z]{2}['’])\d\d)
+      |(?P<short>(?<=[A-Z]{{2}}['’])\d\d)
     )(?![A-Za-z0-9-])(?!\.\d)""",
     re.IGNORECASE | re.VERBOSE,
 )
