@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import rispy
-from bibtexparser import parse_string
+from bibtexparser.entrypoint import parse_string
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 

@@ -139,7 +139,7 @@ class Parts:
             if child.attrib:
                 name += "".join(f"[{value}]" for key, value in child.attrib.items() if key in _TELLING and value)
             if not len(child):
-                text = child.text or child.get("href", "")
+                text = child.text or child.get("href") or ""
             elif child[0].tag in _DATE and {inner.tag for inner in child} <= _DATE:
                 text = "-".join((inner.text or "").strip() for inner in child)
             elif not (child.text or "").strip():
