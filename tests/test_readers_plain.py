@@ -8,7 +8,7 @@ from rag.readers import plain
 from rag.types import Record, Rejected
 from tests.formats import items, only, opened, records
 
-ONE = "We study how small nets learn to sort long lists, and find that they do so in two phases. A first one orders pairs."
+ONE = "We study how small nets learn to sort long lists, and find that they do so in two phases. One orders pairs."
 TWO = (
     "Maps of caves are hard to draw by hand. This paper presents a tool that draws them from sound, at https://a.org/x."
 )

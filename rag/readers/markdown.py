@@ -206,6 +206,10 @@ def _entries(file: Opened) -> Iterator[_Entry]:
             item.venue, item.year = venue, year
             entry, current = item, None
             continue
+        if bullet and not bullet[1] and entry and entry.level >= 7:
+            yield entry  # the next bullet, which names no paper
+            entry = current = None
+            continue
         if entry is None:
             continue
         text = _TAGS.sub("", line).strip()

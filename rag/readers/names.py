@@ -47,7 +47,4 @@ def field_of(name: str) -> tuple[str, int] | None:
     """(field, rank; smaller is preferred) for a column's name, or None. "Title-题名" and "Résumé" are understood."""
     decomposed = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(char for char in decomposed if char.isalnum() and not unicodedata.combining(char))
-    for candidate in (plain, _CJK.sub("", plain), "".join(_CJK.findall(plain))):
-        if candidate in _RANKS:
-            return _RANKS[candidate]
-    return None
+    return _RANKS.get(plain) or _RANKS.get("".join(_CJK.findall(plain)))

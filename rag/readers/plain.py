@@ -259,7 +259,9 @@ def _is_title(lines: list[str], index: int) -> bool:
 
 def _is_names(text: str) -> bool:
     names = re.split(r"\s*(?:,|;|&|\band\b)\s*", text.strip())
-    shaped = all(re.fullmatch(r"(?:[^\W\d_][\w.'’-]*\s?){1,5}[\d*†‡]*", name) for name in names if name)
+    shaped = all(
+        re.fullmatch(r"[^\W\d_][\w.'’-]*(?:\s[^\W\d_][\w.'’-]*){0,4}\s?[\d*†‡]*", name) for name in names if name
+    )
     return len(names) > 1 and shaped and sum(name[:1].isupper() for name in names) >= len(names) - 1
 
 

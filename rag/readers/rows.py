@@ -25,15 +25,21 @@ class Row:
     sound: bool = True
 
 
+def cells_of(line: str, delimiter: str) -> tuple[str, ...] | None:
+    """The cells of a row that is one line; None where a quote stays open."""
+    return _cells(line, delimiter, lambda: None)
+
+
 class Rows:
     """The rows of numbered `lines`, blank ones left out.
 
-    Once `width` is set, a row of several lines that has another number of cells is given as its first line alone, not
-    sound, and its other lines are read anew.
+    A row of several lines is given as its first line alone, not sound, and its other lines are read anew, where it has
+    not `width` cells (once that is set), or where one of the other lines is a row by itself, as `is_row` tells.
     """
 
     def __init__(self, lines: Iterable[tuple[int, str]], delimiter: str) -> None:
         self.width: int | None = None
+        self.is_row: Callable[[str], bool] = lambda _line: False
         self._source = iter(lines)
         self._delimiter = delimiter
         self._again: deque[tuple[int, str]] = deque()
@@ -47,12 +53,16 @@ class Rows:
             cells = _cells(first, self._delimiter, self._line)
             number, extra = self._taken[0][0], self._taken[1:]
             self._taken.clear()
-            if cells is None or (extra and self.width is not None and len(cells) != self.width):
+            if cells is None or (extra and self._swallowed(cells, extra)):
                 self._again.extendleft(reversed(extra))
                 alone = tuple(part.strip().strip('"') for part in first.split(self._delimiter))
                 yield Row(alone, number, sound=False)
             else:
                 yield Row(cells, number)
+
+    def _swallowed(self, cells: tuple[str, ...], extra: list[tuple[int, str]]) -> bool:
+        wrong = self.width is not None and len(cells) != self.width
+        return wrong or any(self.is_row(line) for _, line in extra)
 
     def _line(self) -> str | None:
         if len(self._taken) >= _LONGEST_ROW:
@@ -65,7 +75,10 @@ class Rows:
 
 
 def _cells(line: str, delimiter: str, following: Callable[[], str | None]) -> tuple[str, ...] | None:
-    """The cells that begin on `line`; `following` gives more lines of a quoted cell. None where a quote stays open."""
+    """The cells that begin on `line`; `following` gives more lines of a quoted cell.
+
+    None where a quote stays open, or where another cell seems to be opened inside a cell of several lines.
+    """
     opened, inside, bare = _patterns(delimiter)
     cells: list[str] = []
     at = 0
@@ -84,7 +97,10 @@ def _cells(line: str, delimiter: str, following: Callable[[], str | None]) -> tu
                     return None
                 pieces.append("\n")
                 line, at = more, 0
-            cells.append("".join(pieces).replace('""', '"').strip())
+            body = "".join(pieces)
+            if len(pieces) > 1 and re.search(rf'{re.escape(delimiter)}"(?!"|{re.escape(delimiter)})', body):
+                return None
+            cells.append(body.replace('""', '"').strip())
         else:
             end = bare.search(line, at)
             stop = end.start() if end else len(line)

@@ -14,7 +14,7 @@ from rag.readers.fields import make_record, split_names, year_of
 from rag.readers.names import FIELDS, field_of
 from rag.readers.opened import Opened
 from rag.readers.options import NotLiterature, ReadOptions, Unreadable
-from rag.readers.rows import Row, Rows
+from rag.readers.rows import Row, Rows, cells_of
 from rag.types import Record, Rejected
 
 NAME = "csv"
@@ -59,12 +59,18 @@ def read(file: Opened, options: ReadOptions) -> Iterator[Record | Rejected]:
         )
     layout = _layout(_start_of(file.head), options)
     if layout is None:
-        raise Unreadable("no column of titles or abstracts found; name one, as with --column title=NAME")
+        raise Unreadable(_no_columns(file.head, options))
     others = layout.width - layout.known
     if layout.names and layout.known == 1 and others > 1 and not options.columns and "abstract" not in layout.columns:
         raise NotLiterature(f"a table with titles beside {others} unknown columns; --column names what they hold")
     table = Rows(file.lines(), layout.delimiter)
     table.width = layout.width
+
+    def is_row(line: str) -> bool:
+        cells = cells_of(line, layout.delimiter)
+        return cells is not None and len(cells) == layout.width and _plausible(cells, layout, strict=True)
+
+    table.is_row = is_row
     position = 0
     for row in islice(table, layout.skipped, None):
         if not any(row.cells):
@@ -140,7 +146,7 @@ def _fitted(row: Row, layout: _Layout) -> tuple[str, ...] | None:
             if layout.delimiter != "\t":
                 text = text.replace(layout.delimiter, layout.delimiter + " ")
             mended = (*cells[:at], text, *cells[at + surplus + 1 :])
-            if _plausible(mended, layout, strict=True):
+            if _plausible(mended, layout, strict=len(layout.columns) > 2):
                 return mended
     return None
 
@@ -154,7 +160,7 @@ def _plausible(cells: Sequence[str], layout: _Layout, *, strict: bool = False) -
                 if not shape.search(cells[at]) or len(cells[at]) > 400:
                     return False
                 told = True
-    return told or not strict or layout.width <= 2
+    return told or not strict
 
 
 _SHAPES = {
@@ -195,43 +201,52 @@ def _with_header(rows: list[Row], mark: str, options: ReadOptions) -> _Layout | 
         if any(len(cell) > 80 for cell in row.cells):
             continue
         columns = _by_names(row.cells, options)
+        if columns is None:
+            continue
         single = len(row.cells) == 1
         if ("title" in columns or "abstract" in columns) and (not single or skipped == 0):
             # A lone word "Title" heads a column of titles only if the lines below are no labelled text.
             if single and any(len(other.cells) > 1 for other in rows[1:]) and mark != ",":
                 continue
             same_width = sum(len(other.cells) == len(row.cells) for other in rows[skipped + 1 :])
-            if 2 * same_width < len(rows) - skipped - 1:
+            if skipped and 2 * same_width < len(rows) - skipped - 1:
                 continue  # a line of running text that names a field
             known = sum(1 for name in columns if name != "id") + (0.5 if "id" in columns else 0)
             return _Layout(mark, len(row.cells), columns, row.cells, skipped + 1, int(known))
     return None
 
 
-def _by_names(names: Sequence[str], options: ReadOptions) -> dict[str, list[int]]:
+def _by_names(names: Sequence[str], options: ReadOptions) -> dict[str, list[int]] | None:
+    """The columns of each field; None where one that the caller named is not among `names`."""
+    chosen = {name: _column(wanted, names) for name, wanted in options.columns.items()}
+    if any(at is None for at in chosen.values()):
+        return None
     found: dict[str, list[tuple[int, int]]] = {}
     for at, name in enumerate(names):
         match = field_of(name) if name else None
-        if match:
+        if match and at not in chosen.values():
             found.setdefault(match[0], []).append((match[1], at))
     columns = {name: [at for _, at in sorted(places)] for name, places in found.items()}
-    for name, wanted in options.columns.items():
-        columns[name] = [_column(wanted, names)]
-    taken = {columns[name][0] for name in options.columns}
-    return {
-        name: places
-        for name, all_places in columns.items()
-        if (places := all_places if name in options.columns else [at for at in all_places if at not in taken])
-    }
+    if not columns and all(wanted.strip().isdigit() for wanted in options.columns.values()):
+        return None  # numbers over a row without names: there is no header
+    return columns | {name: [at] for name, at in chosen.items() if at is not None}
 
 
-def _column(wanted: str, names: Sequence[str]) -> int:
+def _column(wanted: str, names: Sequence[str]) -> int | None:
     folded = [name.strip().casefold() for name in names]
     if wanted.strip().casefold() in folded:
         return folded.index(wanted.strip().casefold())
-    if wanted.strip().isdigit() and 1 <= int(wanted) <= len(names):
-        return int(wanted) - 1
-    raise Unreadable(f"no column {wanted!r}; there are {', '.join(name for name in names if name) or len(names)}")
+    return int(wanted) - 1 if wanted.strip().isdigit() and 1 <= int(wanted) <= len(names) else None
+
+
+def _no_columns(head: str, options: ReadOptions) -> str:
+    first = next((line for line in head.split("\n") if line.strip()), "")
+    mark = max(_DELIMITERS, key=first.count)
+    names = [cell for cell in cells_of(first, mark) or () if cell]
+    for wanted in options.columns.values():
+        if _column(wanted, names) is None:
+            return f"no column {wanted!r}; there are {', '.join(names)[:300]}"
+    return "no column of titles or abstracts found; name one, as with --column title=NAME"
 
 
 def _without_header(rows: list[Row], mark: str, options: ReadOptions) -> _Layout | None:
@@ -254,10 +269,13 @@ def _without_header(rows: list[Row], mark: str, options: ReadOptions) -> _Layout
             )
             columns[name] = [at] if longer else columns[name]
     for name, wanted in options.columns.items():
-        columns[name] = [_column(wanted, [""] * width)]
+        at_wanted = _column(wanted, [""] * width)
+        if at_wanted is None:
+            return None
+        columns[name] = [at_wanted]
     if "title" not in columns and "abstract" not in columns:
         return None
-    if "abstract" not in columns and not {"year", "doi", "url"} & set(columns):
+    if "abstract" not in columns and not {"year", "doi", "url"} & set(columns) and not options.columns:
         return None
     return _Layout(mark, width, columns, (), 0, len(columns))
 
