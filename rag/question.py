@@ -10,7 +10,7 @@ from rag.errors import InputError
 from rag.followup import Standalone, standalone
 from rag.kinds import kind_of
 from rag.language import ENGLISH, NAMES, detect
-from rag.restrictions import restrict
+from rag.restrictions import Restriction, restrict
 from rag.translate import Translation, rewrite, to_english
 from rag.types import Filters, Question, Turn
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from rag.index import Index
 
 LONGEST = 50_000  # characters; about 8,000 words
+RULES_READ = 1_000  # characters; a longer text is a passage to find, not a question to take apart
+_VENUES_READ = 50  # papers looked at to see whether a name is a venue's
 _SPACES = re.compile(r"\s+")
 _TURNS = 4  # turns of the conversation that the model is shown to rewrite a question
 _SHOWN = 400  # characters of each
@@ -47,12 +49,13 @@ def understand(
             "ingest a long text as a file and ask about it."
         )
     notes: list[str] = []
-    alone = _standalone(asked, history, index, chat)
+    short = len(asked) <= RULES_READ
+    alone = _standalone(asked, history, index, chat) if short else asked
     if alone != asked:
         notes.append(f"Understood as: {alone}")
     language = detect(alone)
-    kind, parts = kind_of(alone)
-    said = restrict(alone, kind, filters, lambda name: _has_venue(index, name))
+    kind, parts = kind_of(alone[:RULES_READ])
+    said = restrict(alone, kind, filters, lambda name: _has_venue(index, name)) if short else Restriction(filters, alone)
     notes += said.notes
     search = said.rest
     if language != ENGLISH:
@@ -85,9 +88,6 @@ def _has_venue(index: Index, name: str) -> bool:
     rows = index.rows(Filters(venue=name))
     whole = re.compile(rf"(?<!\w){re.escape(name)}(?![^\W\d_])", re.IGNORECASE)
     return any(whole.search(paper.venue or "") for paper in index.papers(rows[:_VENUES_READ]).values())
-
-
-_VENUES_READ = 50
 
 
 def _about_translation(translation: Translation, language: str) -> str:
