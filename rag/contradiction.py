@@ -195,6 +195,12 @@ def _denies(text: str, other: str, loose: bool) -> bool:
             continue
         if any(after & there for _, there in denied):
             continue
+        # The same words without the negation elsewhere in the text: it says both.
+        if not loose and any(
+            len(after & {word.stem for word in words(part)}) >= len(after) - 1 and not _NEGATOR.search(part)
+            for part in re.split(r"(?<=[.;])\s", text)
+        ):
+            continue
         excuses = (mark for mark in _LIKE_NEGATOR.finditer(other) if mark.group().casefold() not in text.casefold())
         if not any(_near(other, mark.start(), mark.end(), after) for mark in excuses):
             return True

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag.claims import names, numbers
-from rag.terms import content, stems
+from rag.terms import american, content, stems
 from rag.text import split_sentences
 from rag.types import Evidence, Filters, Paper, Question, RankedPaper, Span
 
@@ -139,7 +139,7 @@ def question_terms(text: str, index: Index) -> dict[str, Term]:
     found: dict[str, Term] = {}
     for word in content(text):
         if word.stem not in found:
-            hits = index.lexical(word.text, 1, Filters())
+            hits = index.lexical(f"{word.text} {american(word.text)}", 1, Filters())
             # One term's best BM25 grows with its rarity; 10 is about that of a word of one paper among 40,000.
             rarity = min(1.0, 0.15 + hits[0][1] / 10) if hits else 1.0
             found[word.stem] = Term(word.weight * rarity, bool(hits))
@@ -235,3 +235,15 @@ def _harmless(match: re.Match[str]) -> str:
 def asks_number(question: str) -> bool:
     """Whether the answer must hold a number."""
     return bool(_NUMBER_ASKED.search(question))
+
+
+def decisive(question: Question, evidence: Sequence[Evidence]) -> Evidence | None:
+    """The one sentence to quote in answer to `question`: the best of the first paper that has what is asked for.
+
+    `evidence` is in order of importance. None where there is none.
+    """
+    own = [piece for piece in evidence if piece.n == evidence[0].n]
+    if asks_number(question.search_text):
+        own = [piece for piece in own if numbers(piece.span.text)] or own
+    whole = [piece for piece in own[:2] if not _LEADS_BACK.match(piece.span.text)]
+    return (whole or own or [None])[0]

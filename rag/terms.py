@@ -78,12 +78,18 @@ class Word:
     weight: float
 
 
-@lru_cache(maxsize=65536)
-def stem(word: str) -> str:
-    """The Porter2 stem of a word in lower case, American spelling first."""
+def american(word: str) -> str:
+    """`word` in lower case and American spelling, by its ending; not always a word, but always the same one."""
     lower = word.casefold()
     for pattern, replacement in _BRITISH:
         lower = pattern.sub(replacement, lower)
+    return lower
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """The Porter2 stem of a word in lower case, American spelling first."""
+    lower = american(word)
     stemmer = getattr(_local, "stemmer", None)
     if stemmer is None:  # one per thread: the library's stemmers are not safe to share
         stemmer = _local.stemmer = Stemmer.Stemmer("english")
