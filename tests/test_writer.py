@@ -1,0 +1,53 @@
+"""The model's stream cut into tokens and whole sentences."""
+
+import pytest
+
+from rag.errors import GenerationError
+from rag.events import Token
+from rag.prompting import Prompt
+from rag.writer import Draft, Writer
+from tests.fakes import FakeChatModel
+
+PROMPT = Prompt("system", "user", (), (), {1: 1, 2: 4})
+
+
+def drafts(script: object) -> list[str]:
+    chat = FakeChatModel(script=[script])
+    return [piece.text for piece in Writer(chat, {}).write(PROMPT) if isinstance(piece, Draft)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("One is so. Two is not.", ["One is so.", "Two is not."]),
+        ("It has 0.5 of it, e.g. here. Done.", ["It has 0.5 of it, e.g. here.", "Done."]),
+        ("- First point.\n- Second point.\n", ["First point.", "Second point."]),
+        ("9% [1]", ["9% [1]"]),
+        ("A whole sentence. And then a much longer one that was cut off before it could come to its", [
+            "A whole sentence."
+        ]),
+        ("", []),
+        ("它很快。它也小。", ["它很快。", "它也小。"]),
+    ],
+)  # fmt: skip
+def test_whole_sentences_come_out(reply: str, expected: list[str]):
+    assert drafts(reply) == expected
+
+
+def test_a_sentence_comes_as_soon_as_the_next_begins():
+    chat = FakeChatModel(script=[["One is ", "so. ", "Two ", "is not."]])
+    seen = [piece.text for piece in Writer(chat, {}).write(PROMPT)]
+    assert seen == ["One is ", "so. ", "Two ", "One is so.", "is not.", "Two is not."]
+
+
+def test_tokens_add_up_to_the_reply():
+    chat = FakeChatModel(script=["One is so. Two is not."])
+    pieces = [piece.text for piece in Writer(chat, {}).write(PROMPT) if isinstance(piece, Token)]
+    assert "".join(pieces) == "One is so. Two is not."
+    assert chat.calls[0].options["allowed_citations"] == 2
+
+
+def test_any_error_becomes_one_a_user_can_read():
+    chat = FakeChatModel(script=[[ValueError("boom")]])
+    with pytest.raises(GenerationError, match="boom"):
+        list(Writer(chat, {}).write(PROMPT))
