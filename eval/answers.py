@@ -28,8 +28,6 @@ VERDICTS: tuple[Verdict, ...] = (
     "failed",
 )
 _MARK = re.compile(r"\[(\d+(?:\s*,\s*\d+)*)\]")
-# Answers of these kinds come from a scan of the library and may cite papers beyond the ranked ones.
-_SCANNED = frozenset({"list", "count", "overview"})
 
 
 def normalised(text: str) -> str:
@@ -77,12 +75,13 @@ def fabricated(answer: AnswerJson, index: Finder) -> tuple[list[int], int]:
             evidence.setdefault(int(piece["n"]), []).append(piece)
     used.update(evidence)
     used.update(int(n) for mark in _MARK.findall(str(answer["answer"])) for n in mark.split(","))
-    retrieved = {str(passage["paper_id"]) for passage in answer["passages"]}
-    scanned = str(answer.get("kind", "")) in _SCANNED
+    # A list is made by a scan of the library: what it found stands in `matches`.
+    found = [*answer["passages"], *(answer.get("matches") or ())]
+    retrieved = {str(passage["paper_id"]) for passage in found}
     bad = []
     for n in sorted(used):
         entries = listed.get(n, [])
-        known = len(entries) == 1 and (scanned or str(entries[0]["paper_id"]) in retrieved)
+        known = len(entries) == 1 and str(entries[0]["paper_id"]) in retrieved
         if not known or not _resolves(entries[0], evidence.get(n, []), index):
             bad.append(n)
     return bad, len(used)

@@ -96,7 +96,7 @@ def score(
         outcome, relevant = outcomes[item.id], golds[item.id]
         scores = dict(ranked.get(item.id, {}))
         if retrieval_only:
-            found: Verdict = _retrieval_verdict(item, relevant, outcome)
+            found: Verdict = _retrieval_verdict(relevant, outcome)
             scores |= _latencies(outcome)
         else:
             found = verdict(item, relevant, outcome.answer)
@@ -159,7 +159,7 @@ def coverage_curve(rows: Sequence[Scored]) -> list[tuple[float, float]]:
     return curve
 
 
-def _retrieval_verdict(item: Item, golds: Sequence[Gold], outcome: Outcome) -> Verdict:
+def _retrieval_verdict(golds: Sequence[Gold], outcome: Outcome) -> Verdict:
     if outcome.error is not None:
         return "failed"
     if not golds:

@@ -39,7 +39,7 @@ class Item:
     question: str
     kind: str = NO_KIND
     history: tuple[Turn, ...] = ()
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
     relevant: tuple[str, ...] = ()
     grades: tuple[int, ...] = ()
     facts: tuple[tuple[str, ...], ...] = ()

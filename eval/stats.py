@@ -87,7 +87,8 @@ def _auroc(
     above, below = (weights * positive) @ to_level, (weights * ~positive) @ to_level  # (draws, levels)
     wins = (above * (np.cumsum(below, axis=1) - below / 2)).sum(axis=1)
     pairs = above.sum(axis=1) * below.sum(axis=1)
-    return np.divide(wins, pairs, out=np.full(len(weights), np.nan), where=pairs > 0)
+    areas: NDArray[np.float64] = np.divide(wins, pairs, out=np.full(len(weights), np.nan), where=pairs > 0)
+    return areas
 
 
 def paired_p(differences: ArrayLike, seed: int = 0) -> float:
