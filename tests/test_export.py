@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from rag import own
 from rag.export import FORMATS, bibtex_entry, conversation_markdown, export
-from rag.readers import bibtex, json_lines, ris, table
+from rag.readers import FileRead, bibtex, json_lines, read, ris, table
 from rag.readers.fields import make_record
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions
@@ -227,3 +228,16 @@ def test_papers_are_written_as_they_come() -> None:
 
     for format_ in FORMATS:
         assert next(export(endless(), format_))
+
+
+@pytest.mark.parametrize(("format_", "name"), [("bibtex", "bibtex"), ("ris", "ris"), ("csv", "csv"), ("jsonl", "jsonl")])
+def test_files_are_known_for_what_they_are_and_read_back(format_: Any, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "papers"
+    path.write_text("".join(export([PAPER, UNTITLED], format_)), encoding="utf-8")
+    first, second, end = read(path)
+    assert isinstance(first, Record)
+    assert isinstance(second, Record)
+    assert isinstance(end, FileRead)
+    assert end.format == name
+    assert (first.own_id, first.title, first.authors) == (PAPER.paper_id, PAPER.title, PAPER.authors)
+    assert (second.own_id, second.title, second.abstract) == (UNTITLED.paper_id, None, UNTITLED.abstract)

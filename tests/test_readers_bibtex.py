@@ -40,7 +40,7 @@ def test_an_unclosed_brace_costs_only_its_own_entry() -> None:
     first, second, third, fourth = items(bibtex, text)
     assert isinstance(second, Rejected)
     assert (second.file, second.line) == ("file", 3)
-    assert second.reason.startswith("entry b: not closed")
+    assert second.reason == "entry b: a brace or quote is not closed"
     found = [item for item in (first, third, fourth) if isinstance(item, Record)]
     assert [(record.title, record.source.position) for record in found] == [("A", 1), ("C", 3), ("D", 4)]
 
@@ -120,8 +120,23 @@ def test_repeated_keys_and_fields_lose_nothing() -> None:
     assert second.title == "B"
 
 
+def test_ties_are_blanks_and_other_tildes_are_not() -> None:
+    record = only(bibtex, "@misc{a, title={Table~1 of~A}, author={Doe, J.~B.}, abstract={It is ~5, or 5~10 \\~{n}.}}")
+    assert (record.title, record.authors) == ("Table 1 of A", ("J. B. Doe",))
+    assert record.abstract == "It is ~5, or 5~10 ñ."
+
+
+def test_addresses_in_howpublished() -> None:
+    assert only(bibtex, "@misc{a, title={A}, howpublished={\\url{http://a.example/x\\_y}}}").url == "http://a.example/x_y"
+
+
+def test_entries_in_parentheses_and_without_key() -> None:
+    first, second = records(bibtex, "@book(a,\n title = {A (b)}, year = 2001\n)\n@book{,\n title = {B}\n}\n")
+    assert (first.title, first.year, second.title) == ("A (b)", 2001, "B")
+
+
 def test_keys_need_not_be_latin() -> None:
-    record = only(bibtex, "@article{张三2020, title={标题}, author={张三 and 李四}, year={2020}}")
+    record = only(bibtex, "@article{张三2020, title={标题}, author={张, 三 and 李四}, year={2020}}")
     assert (record.title, record.authors, record.extra["ID"]) == ("标题", ("张三", "李四"), "张三2020")
 
 

@@ -44,7 +44,11 @@ _ENTRY = re.compile(r"^[ \t\ufeff]*@[ \t]*(?!(?:comment|preamble|string)\b)[A-Za
 _OTHER = re.compile(r"^[ \t\ufeff]*@[ \t]*(?:comment|preamble|string)[ \t]*[{(]", re.M | re.I)
 _CROSSREF = re.compile(r"crossref\s*=\s*[{\"]?\s*([^\s,}\"]+)", re.IGNORECASE)
 _INHERITED = ("booktitle", "journal", "series", "year", "date", "month", "publisher", "editor", "address", "volume")
+_LONGEST = 1 << 26  # characters of one entry
 _VERBATIM = frozenset({"url", "doi", "eprint", "file", "link", "ee", "pdf", "biburl", "howpublished", "local-url"})
+
+# A tie between words. Before a number ("is ~5") the sign means "about", between numbers "to".
+_TIE = re.compile(r"(?<=[^\W\d]|[.,:;)}\]])~(?=[\w\\${(])")
 
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what it warns of is reported as rejections
 
@@ -94,23 +98,25 @@ def _blocks(file: Opened) -> Iterator[_Block]:
 
 
 def _pieces(file: Opened) -> Iterator[tuple[int, str]]:
-    """(first line, text) from one start of an entry to the next."""
-    start, held = 1, list[str]()
+    """(first line, text) from one start of an entry to the next; the first piece is what stands before any."""
+    start, held, size = 1, list[str](), 0
     for number, line in file.lines():
         begins = _START.match(line)
-        if begins and held:
-            # `@article` may stand alone on the line before its brace, which is then joined to it.
-            yield start, "\n".join(held)
-            start, held = number, []
         if begins:
             line = f"@{begins[1]}{begins[2]}{line[begins.end():]}"
-        elif held and _SPLIT_START.match(held[-1]) and line.lstrip()[:1] in ("{", "("):
-            kind = held.pop().strip(" \t\ufeff")
-            if held:
-                yield start, "\n".join(held)
-            start, held = number - 1, []
-            line = f"@{kind[1:].strip()}{line.lstrip()[0]}\n{line.lstrip()[1:]}"
+        # `@article` may stand alone on the line before its brace, which is then joined to it.
+        alone = _SPLIT_START.match(held[-1]) if held and not begins and line.lstrip()[:1] in ("{", "(") else None
+        if alone:
+            held.pop()
+            opening = line.lstrip()
+            line = f"@{alone[1]}{opening[0]}\n{opening[1:]}"
+        if (begins or alone or size > _LONGEST) and held:
+            yield start, "\n".join(held)
+            held = []
+        if not held:
+            start, size = number - 1 if alone else number, 0
         held.append(line)
+        size += len(line)
     if held:
         yield start, "\n".join(held)
 
@@ -130,8 +136,10 @@ def _parse(first_line: int, text: str, macros: dict[str, str]) -> Iterator[_Bloc
             yield _entry(line, block, macros)
         elif isinstance(block, ParsingFailedBlock) and (raw := block.raw) and _ENTRY.match(raw):
             key = re.match(r"[^{(]*[{(]\s*([^\s,=}]*)", raw)
-            reason = str(getattr(block.error, "abort_reason", block.error)).split(". Was still")[0]
-            yield _Block(line, key=key[1] if key else "", reason=f"not closed or not well formed ({reason.strip()})")
+            reason = str(getattr(block.error, "abort_reason", block.error))
+            # Entries are parsed one by one, so where an entry ends in an open value, its text ends for the parser.
+            reason = "a brace or quote is not closed" if "end of file" in reason else f"not well formed ({reason})"
+            yield _Block(line, key=key[1] if key else "", reason=reason)
 
 
 def _entry(line: int, entry: Entry, macros: dict[str, str]) -> _Block:
@@ -145,9 +153,11 @@ def _entry(line: int, entry: Entry, macros: dict[str, str]) -> _Block:
 
 def _record(file: Opened, position: int, block: _Block, parents: dict[str, _Block]) -> Record:
     fields = Fields(block.line)
+    ours = any(name == BIBTEX_ID for name, _ in block.fields)
     for name, value in block.fields:
-        fields.add(name, value if name == "author" else unbraced(value.strip()))
-    if BIBTEX_ID in fields:
+        plain = value if ours or name in _VERBATIM else _TIE.sub(" ", value)
+        fields.add(name, plain if name == "author" else unbraced(plain.strip()))
+    if ours:
         return _own(file, position, fields)
     if parent := parents.get(" ".join(fields.peek("crossref")).lower()):
         _inherit(fields, parent)
@@ -243,7 +253,7 @@ def _bare(value: str | None) -> str | None:
 def _url(fields: Fields) -> str | None:
     if url := _bare(fields.first("url", "link", "ee", "bdsk-url-1")):
         return url.split()[0].strip("<>")
-    return next((url_in(text) for text in fields.peek("howpublished", "note") if url_in(text)), None)
+    return next((url for text in fields.peek("howpublished", "note") if (url := url_in(_bare(text) or ""))), None)
 
 
 def _pmid(fields: Fields, notes: list[str]) -> str | None:

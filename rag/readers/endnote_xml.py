@@ -36,6 +36,9 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
 
 
 def _record(file: Opened, position: int, element: Element) -> Record:
+    for styled in element.iter("style"):
+        if styled.get("face") == "superscript" and styled.text:
+            styled.text = f"<sup>{styled.text}</sup>"
     parts = Parts(element)
     number = parts.first("electronic-resource-num")
     related = ("urls/related-urls/url", "urls/web-urls/url", "urls/url")

@@ -11,6 +11,7 @@ from rag.types import Record, Source
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _SUFFIX = re.compile(r"(?:[JS]r\.?|I{2,3}|IV|Ph\.?D\.?|M\.?D\.?)$")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _EMPTY = frozenset(
     {
         "",
@@ -92,6 +93,8 @@ def name_of(author: str) -> str:
     if text.casefold() in _EMPTY or not any(char.isalpha() for char in text):
         return ""
     parts = [part.strip() for part in text.split(",") if part.strip()]
+    if len(parts) == 2 and all(map(_CJK.fullmatch, parts)):
+        return "".join(parts)  # Chinese, Japanese and Korean names have the family name first and no blank
     if len(parts) == 2 and not _SUFFIX.match(parts[1]):
         return f"{parts[1]} {parts[0]}"
     if len(parts) == 3 and _SUFFIX.match(parts[1]):
