@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import prompts
-from rag import compose, evidence, listing, prompting, refusal
+from rag import comparing, compose, evidence, listing, premise, prompting, refusal
 from rag.citing import Numbering
 from rag.errors import GenerationError
 from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, Token, Understood
@@ -130,10 +130,14 @@ class Answerer:
             if isinstance(event, SentenceChecked):
                 sentences.append(event.sentence)
             yield event
-        if not sentences:
+        if not refusal.holds(asked, sentences):
             yield from self._abstain(asked, refusal.not_stated(asked), ranked, clock)
             return
-        yield Done(self._answer(asked, "answered", sentences, numbering, ranked, clock))
+        answer = self._answer(asked, "answered", sentences, numbering, ranked, clock)
+        if asked.kind == "compare":
+            compared = comparing.sides(asked, ranked, found)
+            answer = replace(answer, text=comparing.table(compared, numbering.given) or answer.text)
+        yield Done(answer)
 
     def _retrieve(self, asked: Question, k: int) -> tuple[RankedPaper, ...]:
         if asked.kind != "compare" or len(asked.parts) < 2:
@@ -161,11 +165,12 @@ class Answerer:
         cancel: threading.Event | None,
     ) -> Iterator[Event]:
         """Tokens as they come, and the sentences that stay, numbered."""
-        by_rank = {hit.rank: hit.paper for hit in ranked}
-        if asked.kind == "which" or self._writer is None:
-            for sentence in compose.from_evidence(asked, ranked, found):
+        ready = self._without_model(asked, ranked, found)
+        if ready or self._writer is None:
+            for sentence in ready or compose.from_evidence(asked, ranked, found):
                 yield SentenceChecked(numbering.number(sentence))
             return
+        by_rank = {hit.rank: hit.paper for hit in ranked}
         prompt = prompting.build(
             asked,
             found,
@@ -190,8 +195,20 @@ class Answerer:
                 kept += 1
                 yield SentenceChecked(numbering.number(checked))
         if not kept and not (cancel and cancel.is_set()):
-            for sentence in compose.instead(asked, ranked, found):
+            for sentence in compose.instead(asked, found):
                 yield SentenceChecked(numbering.number(sentence))
+
+    def _without_model(
+        self, asked: Question, ranked: tuple[RankedPaper, ...], found: tuple[Evidence, ...]
+    ) -> tuple[AnswerSentence, ...]:
+        """What the program says better than the model: which paper, two sides, and that a premise is wrong."""
+        if asked.kind == "compare":
+            compared = comparing.sides(asked, ranked, found)
+            return comparing.sentences(compared) if len(compared) > 1 else ()
+        if asked.kind == "which":
+            return compose.from_evidence(asked, ranked, found)
+        wrong = premise.premise_mismatch(asked, found)
+        return () if wrong is None else (compose.correction(asked, wrong.evidence),)
 
     def _list(self, asked: Question, clock: _Clock) -> Iterator[Event]:
         yield Stage("listing")

@@ -19,6 +19,11 @@ class Numbering:
         self._papers = papers
         self._given: dict[int, int] = {}
 
+    @property
+    def given(self) -> Mapping[int, int]:
+        """The citation number of each source cited so far."""
+        return self._given
+
     def number(self, sentence: AnswerSentence) -> AnswerSentence:
         """The sentence with its citations and evidence renumbered; citations in ascending order, each once."""
         citations = tuple(sorted({self._number(n) for n in sentence.citations}))

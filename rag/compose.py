@@ -48,11 +48,18 @@ def from_evidence(
     return tuple(_plain(piece) for piece in chosen)
 
 
-def instead(asked: Question, ranked: Sequence[RankedPaper], evidence: Sequence[Evidence]) -> tuple[AnswerSentence, ...]:
+def instead(asked: Question, evidence: Sequence[Evidence]) -> tuple[AnswerSentence, ...]:
     """What stands where nothing that the model wrote held: the decisive sentence, in quotation marks."""
     if asked.kind == "compare":
         return tuple(_quoted(piece) for piece in _first_of_each(evidence))
     return (_quoted(evidence[0]),) if evidence else ()
+
+
+def correction(asked: Question, piece: Evidence) -> AnswerSentence:
+    """What is said to a question that takes for granted what `piece` contradicts."""
+    opening = "摘要的说法不同：" if asked.language == "zh" else "The abstract says otherwise: "
+    text = f"{opening}“{piece.span.text}”"
+    return AnswerSentence(text, (piece.n,), "supported", (piece,))
 
 
 def _first_of_each(evidence: Sequence[Evidence]) -> list[Evidence]:

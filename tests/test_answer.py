@@ -233,3 +233,28 @@ def test_search_json(library: Library):
     found = search_json("hives", library.search("beehives sound", 2))
     assert found["papers"][0]["paper_id"] == "beehive"
     assert [paper["rank"] for paper in found["papers"]] == [1, 2]
+
+
+def test_a_wrong_premise_is_corrected_and_not_played_along_with(library: Library, chat: FakeChatModel):
+    chat.script = ["It is because of the wind."]
+    answer = answer_of(
+        list(answerer(library, chat).stream("Why does GlacierNet find only 45% of crevasses on the Aletsch data set?"))
+    )
+    assert chat.calls == []
+    assert answer.text.startswith("The abstract says otherwise: “GlacierNet finds 87%")
+
+
+def test_a_comparison_has_a_column_for_each_side(library: Library, chat: FakeChatModel):
+    answer = answer_of(list(answerer(library, chat).stream("Compare GlacierNet and HumTone.")))
+    assert answer.question.kind == "compare"
+    head, rule, *rows = answer.text.splitlines()
+    assert head == "| GlacierNet [1] | HumTone [2] |"
+    assert rule == "| --- | --- |"
+    assert rows
+    assert {citation.paper.paper_id for citation in answer.citations} == {"glacier", "beehive"}
+
+
+def test_a_number_that_was_asked_for_must_be_there(library: Library, chat: FakeChatModel):
+    chat.script = ["Beekeepers open hives to learn whether they are healthy."]
+    answer = answer_of(list(answerer(library, chat).stream("How many beekeepers open hives to learn about health?")))
+    assert answer.status == "abstained"

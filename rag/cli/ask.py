@@ -48,13 +48,15 @@ def ask(
 
         written = ""
         sentence_by_sentence = True
+        between = " "
         for event in library.stream(question, turns, filters, k):
             if isinstance(event, Understood):
                 sentence_by_sentence = event.question.kind not in LISTS
+                between = "\n" if event.question.kind in ("compare", "which") else " "
                 for note in event.question.notes:
                     click.echo(click.style(note, dim=True), err=True)
             elif isinstance(event, SentenceChecked) and sentence_by_sentence:
-                click.echo((" " if written else "") + cited(event.sentence), nl=False)
+                click.echo((between if written else "") + cited(event.sentence), nl=False)
                 written += event.sentence.text
             elif isinstance(event, Done):
                 click.echo("" if written else event.answer.text)
