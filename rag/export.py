@@ -30,6 +30,7 @@ from rag.own import (
     join_cell,
     state_in_ris,
 )
+from rag.readers.fields import name_of
 from rag.types import Answer, Paper
 
 Format = Literal["bibtex", "ris", "csv", "jsonl", "markdown"]
@@ -136,18 +137,19 @@ def _fits_a_field(name: str, value: str) -> bool:
 
 
 def _ris(paper: Paper) -> str:
+    names = paper.authors
     hidden: dict[str, Any] = {
         "arxiv_id": paper.arxiv_id,
         "pmid": paper.pmid,
         "openreview_id": paper.openreview_id,
-        "authors": paper.authors if any(re.search(r"[;；]", name) for name in paper.authors) else None,
+        "authors": None if all(name == name_of(name) and not re.search(r"[;；]", name) for name in names) else names,
         "extra": dict(paper.extra),
     }
     in_proceedings = paper.venue and _PROCEEDINGS.search(paper.venue)
     lines = [
         ("TY", "CPAPER" if in_proceedings else "JOUR" if paper.venue else "GEN"),
         ("TI", paper.title if paper.titled else ""),
-        *(("AU", name) for name in paper.authors),
+        *(("AU", name) for name in names),
         ("T2", paper.venue or ""),
         ("PY", str(paper.year or "")),
         ("DO", paper.doi or ""),

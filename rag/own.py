@@ -134,7 +134,7 @@ def split_cell(cell: str) -> list[str]:
 
 
 def stated_in_row(cells: Sequence[str]) -> dict[str, Any]:
-    """The fields of Record that a row of a table of ours states, whose header is `CSV_COLUMNS`."""
+    """What a row of a table of ours states, whose header is `CSV_COLUMNS`, by the names of Record's fields."""
     values: dict[str, Any] = dict(zip(CSV_COLUMNS, map(unguard, cells), strict=True))
     values["own_id"] = values.pop("id")
     values["authors"] = split_cell(values["authors"])

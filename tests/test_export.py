@@ -158,6 +158,13 @@ def test_other_parsers_read_what_is_written() -> None:
     assert (row["title"], row["authors"]) == ("LLMs & {braces}", "Jane Doe; Institute of Things, Inc.")
 
 
+@pytest.mark.parametrize(("format_", "module"), [("bibtex", bibtex), ("ris", ris), ("csv", table)])
+def test_names_of_institutions_are_not_turned_round(format_: Any, module: ModuleType) -> None:
+    paper = replace(PAPER, authors=("Department of Things, University", "A; B", "Doe, Jane"))
+    [record] = read_back(module, "".join(export([paper], format_)))
+    assert record.authors == paper.authors
+
+
 @pytest.mark.parametrize("format_", ["bibtex", "ris", "csv", "jsonl"])
 def test_a_label_is_not_written_as_a_title(format_: Any) -> None:
     assert UNTITLED.title not in "".join(export([UNTITLED], format_))
@@ -230,14 +237,15 @@ def test_papers_are_written_as_they_come() -> None:
         assert next(export(endless(), format_))
 
 
-@pytest.mark.parametrize(("format_", "name"), [("bibtex", "bibtex"), ("ris", "ris"), ("csv", "csv"), ("jsonl", "jsonl")])
-def test_files_are_known_for_what_they_are_and_read_back(format_: Any, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("format_", ["bibtex", "ris", "csv", "jsonl"])
+def test_files_are_known_for_what_they_are_and_read_back(format_: Any, tmp_path: Path) -> None:
     path = tmp_path / "papers"
-    path.write_text("".join(export([PAPER, UNTITLED], format_)), encoding="utf-8")
+    paper = replace(PAPER, title="On LLMs")
+    path.write_text("".join(export([paper, UNTITLED], format_)), encoding="utf-8")
     first, second, end = read(path)
     assert isinstance(first, Record)
     assert isinstance(second, Record)
     assert isinstance(end, FileRead)
-    assert end.format == name
-    assert (first.own_id, first.title, first.authors) == (PAPER.paper_id, PAPER.title, PAPER.authors)
+    assert end.format == format_
+    assert (first.own_id, first.title, first.authors) == (paper.paper_id, paper.title, paper.authors)
     assert (second.own_id, second.title, second.abstract) == (UNTITLED.paper_id, None, UNTITLED.abstract)

@@ -10,7 +10,7 @@ from rag.text import clean_text, clean_title
 from rag.types import Record, Source
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
-_SUFFIX = re.compile(r"(?:[JS]r\.?|I{2,3}|IV|Ph\.?D\.?|M\.?D\.?)$")
+_SUFFIX = re.compile(r"(?:[JS]r\.?|I{2,3}|IV|Ph\.?D\.?|M\.?D\.?|Inc\.?|Ltd\.?|LLC|GmbH|Corp\.|Co\.)$")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _EMPTY = frozenset(
     {

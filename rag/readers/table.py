@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from statistics import median
 
@@ -94,7 +94,8 @@ def _misfit(row: Row, layout: _Layout) -> str:
 
 def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) -> Record:
     if layout.names == CSV_COLUMNS:
-        return make_record(file.source(position), **stated_in_row(cells))
+        stated = stated_in_row(cells)
+        return replace(make_record(file.source(position), **stated), authors=tuple(stated["authors"]))
 
     def cell(name: str) -> str | None:
         return next((cells[at] for at in layout.columns.get(name, ()) if cells[at]), None)
