@@ -235,20 +235,28 @@ def direction_differs(claim: str, source: str) -> bool:
             continue
         axis, pole = _DIRECTION[word.stem]
         around = _around(claim_words, place)
-        best = {0: -1, 1: -1}
+        best = {0: -1.0, 1: -1.0}
         for there, other in enumerate(source_words):
             if other.stem in _DIRECTION and _DIRECTION[other.stem][0] == axis:
                 side = _DIRECTION[other.stem][1]
-                best[side] = max(best[side], len(around & _around(source_words, there)))
+                best[side] = max(best[side], _beside(around, _around(source_words, there)))
         # Words of the same pole elsewhere in the source do not excuse it: what stands around decides.
         if best[1 - pole] >= 1 and best[1 - pole] > best[pole]:
             return True
     return False
 
 
-def _around(found: Sequence[Word], place: int) -> set[str]:
-    near = [*found[max(0, place - 3) : place], *found[place + 1 : place + 4]]
-    return {word.stem for word in near if word.stem not in _DIRECTION}
+def _around(found: Sequence[Word], place: int) -> tuple[set[str], set[str]]:
+    """Stems of the three words before and the three after, without words of direction."""
+    sides = (found[max(0, place - 3) : place], found[place + 1 : place + 4])
+    left, right = ({word.stem for word in side if word.stem not in _DIRECTION} for side in sides)
+    return left, right
+
+
+def _beside(one: tuple[set[str], set[str]], other: tuple[set[str], set[str]]) -> float:
+    """How much two surroundings share; what comes after, which is most often what rises or falls, counts double."""
+    across = (one[0] & other[1]) | (one[1] & other[0])
+    return len(one[0] & other[0]) + 2 * len(one[1] & other[1]) + len(across)
 
 
 def prefix_differs(claim: str, source: str) -> bool:

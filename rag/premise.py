@@ -13,7 +13,8 @@ from rag.terms import content, stems
 from rag.types import Evidence, Question
 
 _TAKES_FOR_GRANTED = re.compile(
-    r"^\W*(?:why|how (?:do|does|did|is|are|was|were|can|could|come)\b|explain|given that|since|because|what makes|is it true)",
+    r"^\W*(?:why|how (?:do|does|did|is|are|was|were|can|could|come)\b|explain|given that|since|because|what makes|"
+    r"is it true)",
     re.I,
 )
 # Share of the question's telling words that a sentence must have to speak of the same thing.

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+
+import pytest
+
+from rag.evidence import select
+from rag.refusal import (
+    Features,
+    asked_for,
+    decide,
+    features,
+    holds,
+    is_refusal,
+    missing_names,
+    no_match,
+    not_stated,
+    relevance,
+)
+from rag.types import AnswerSentence, Evidence, Filters, Question, Span
+from tests.fakes_answers import GARDEN, KETTLE, PAPERS, FakeIndex, ask
+
+NEAR = Features(0.7, 0.7, 1.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.9, 0.8)
+FAR = Features(0.1, 0.1, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
+
+
+def seen(text: str) -> Features:
+    question, index = ask(text), FakeIndex(PAPERS)
+    ranked = index.ranked(question)
+    return features(question, ranked, select(question, ranked, index, 8), index)
+
+
+def near(question: Question) -> bool:
+    index = FakeIndex(PAPERS)
+    ranked = index.ranked(question)
+    return decide(question, ranked, select(question, ranked, index, 8), index).near
+
+
+def test_relevance_is_a_probability_that_tells_near_from_far() -> None:
+    assert relevance(FAR, "any") < 0.05 < 0.95 < relevance(NEAR, "any")
+
+
+@pytest.mark.parametrize("better", ["cover_paper", "cover_sentence", "rest", "relevance", "sentence"])
+def test_relevance_grows_with_what_speaks_for_it(better: str) -> None:
+    middle = Features(*((a + b) / 2 for a, b in zip(astuple(NEAR), astuple(FAR), strict=True)))
+    assert relevance(replace(middle, **{better: 1.0}), "any") > relevance(replace(middle, **{better: 0.0}), "any")
+
+
+@pytest.mark.parametrize("worse", ["unknown", "missing", "strange", "asked", "no_number"])
+def test_relevance_falls_with_what_speaks_against_it(worse: str) -> None:
+    middle = Features(*((a + b) / 2 for a, b in zip(astuple(NEAR), astuple(FAR), strict=True)))
+    assert relevance(replace(middle, **{worse: 1.0}), "any") < relevance(replace(middle, **{worse: 0.0}), "any")
+
+
+@pytest.mark.parametrize(
+    "text", ["Does KettleNet outperform SteamCast?", "How much accuracy does KettleNet reach on public kettles?"]
+)
+def test_a_question_the_library_answers_goes_on(text: str) -> None:
+    assert near(ask(text))
+
+
+@pytest.mark.parametrize("text", ["Who won the football cup?", "How tall is Mount Everest?"])
+def test_a_question_off_topic_is_refused(text: str) -> None:
+    assert not near(ask(text))
+
+
+def test_a_refusal_says_what_was_looked_for_and_what_is_missing() -> None:
+    question = ask("Which valves does GasPro open?", filters=Filters(venue="ICKW", year_from=2023, year_to=2024))
+    index = FakeIndex(PAPERS)
+    verdict = decide(question, index.ranked(question), (), index)
+    assert not verdict.near
+    assert "Which valves does GasPro open?" in verdict.reason
+    assert "ICKW, 2023 to 2024" in verdict.reason
+
+
+def test_a_name_no_paper_has_is_strange() -> None:
+    assert seen("How fast is GasPro with water?").strange == 1.0
+    assert seen("How fast is KettleNet with water?").strange == 0.0
+    assert missing_names(ask("GasPro and KettleNet"), [KETTLE, GARDEN]) == ["GasPro"]
+
+
+def test_a_count_must_stand_by_what_is_counted() -> None:
+    assert seen("How many kettles is KettleNet tested on?").no_number == 0.0
+    assert seen("How many parameters has KettleNet?").no_number == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("How many public kettles are used?", ("public", "kettl")),
+        ("What is the price of KettleNet?", ("price",)),
+        ("Does it boil?", ()),
+    ],
+)
+def test_what_is_asked_for(text: str, wanted: tuple[str, ...]) -> None:
+    assert asked_for(text) == wanted
+
+
+def _written(text: str, support: str = "supported") -> AnswerSentence:
+    piece = Evidence(1, "kettle", Span(0, len(text), text), 1.0)
+    return AnswerSentence(text, (1,), support, (piece,))  # type: ignore[arg-type]
+
+
+def test_an_answer_holds_when_something_is_supported_and_of_the_sort_asked_for() -> None:
+    count = ask("How many kettles are there?")
+    assert not holds(count, [])
+    assert not holds(count, [_written("There are six kettles.", "unsupported")])
+    assert not holds(count, [_written("There are kettles.")])
+    assert holds(count, [_written("There are six kettles.")])
+    assert holds(ask("Why boil?"), [_written("Water boils.")])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "I do not know the answer.",
+        "Sorry, I cannot answer this from the evidence.",
+        "The evidence does not mention the batch size.",
+        "The paper doesn't explicitly state it.",
+        "There is no information about cooking.",
+        "我不知道。",
+        "证据中没有提到批量大小。",
+    ],
+)
+def test_a_model_that_refuses_is_understood(text: str) -> None:
+    assert is_refusal(text)
+
+
+@pytest.mark.parametrize("text", ["KettleNet does not need labels.", "It knows no limits.", "The paper provides code."])
+def test_an_answer_is_no_refusal(text: str) -> None:
+    assert not is_refusal(text)
+
+
+def test_refusals_are_in_the_language_of_the_question() -> None:
+    chinese = Question("有论文吗？", "有论文吗？", "any papers", language="zh")
+    assert "有论文吗？" in no_match(chinese)
+    assert "有论文吗？" in not_stated(chinese)
+    assert "any kettles" in not_stated(ask("any kettles"))
