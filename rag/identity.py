@@ -286,7 +286,7 @@ class _Merger:
         if not kept or not new or kept == new:
             return kept or new
         one, two = plain(kept), plain(new)
-        longer, shorter = (new, kept) if take or (len(two), len(new)) > (len(one), len(kept)) else (kept, new)
+        longer, shorter = (new, kept) if take or len(two) > len(one) else (kept, new)
         if not (one in two or two in one):
             if name != "abstract":
                 longer, shorter = (new, kept) if take else (kept, new)

@@ -114,7 +114,7 @@ def test_tables() -> None:
     text = """## Papers
 | Paper | Authors | Venue | Link |
 |:--|---|---|---|
-| [On Walls](https://openreview.net/forum?id=abcDEF123) | Jane Roe, Kim Doe | NeurIPS 2022 | [code](https://github.com/a/b) |
+| [On Walls](https://openreview.net/forum?id=abcDEF123) | Jane Roe, Kim Doe | NeurIPS 2022 | [code](https://a.org) |
 | On Doors | Jim Poe | ACL 2021 | |
 """
     first, second = records(markdown, text)
@@ -133,7 +133,8 @@ def test_paragraphs_below_a_list_heading_are_untitled_papers() -> None:
 
 
 def test_a_read_me_is_no_literature() -> None:
-    text = f"# A Tool\n\n{TEXT}\n\n## Install\n\n```\npip install tool\n# Abstract: no\n```\n\n- [Docs](https://docs.a.org)\n"
+    text = f"# A Tool\n\n{TEXT}\n\n## Use\n\n```\npip install tool\n# Abstract: no\n```\n\n"
+    text += "- [Docs](https://docs.example.org)\n"
     with pytest.raises(NotLiterature):
         list(markdown.read(opened(text), ReadOptions()))
     assert markdown.sniff(text, "README.md") > plain.sniff(text, "README.md")

@@ -79,7 +79,8 @@ def test_without_header() -> None:
 
 
 def test_quotes_inside_cells() -> None:
-    text = 'title,abstract,year\nOne,"The "optimism in the face" rule, applied",2020\nTwo,"So ""called"", yes",2021\nThree "x,y z,2022\n'
+    text = 'title,abstract,year\nOne,"The "optimism in the face" rule, applied",2020\n'
+    text += 'Two,"So ""called"", yes",2021\nThree "x,y z,2022\n'
     assert [record.abstract for record in records(table, text)] == [
         'The "optimism in the face" rule, applied',
         'So "called", yes',

@@ -213,8 +213,9 @@ def _format_of(file: Opened, listed: bool, options: ReadOptions) -> Format:
         return next(module for module in formats() if options.format == module.NAME)
     scores = [(module.sniff(file.head, file.name), -order, module) for order, module in enumerate(formats())]
     best, _, module = max(scores, key=lambda score: score[:2])
-    beside = path.stem.lower().startswith(BESIDE) and best < 0.5
-    if best <= 0 or (listed and (beside or not (promising or path.suffix == "" or best >= 0.5))):
+    if listed and best < 0.5 and path.stem.lower().startswith(BESIDE):
+        raise NotLiterature("a file that lies beside literature, and no list of papers")
+    if best <= 0 or (listed and not (promising or path.suffix == "" or best >= 0.5)):
         raise give_up("its content is of no known format; --format names one")
     return module
 

@@ -1,7 +1,8 @@
 """Which character encoding bytes are in, and decoding that never fails.
 
 Order: byte order mark; UTF-16 by where the NUL bytes lie; UTF-8 if it is valid, or nearly; GB18030 if it is valid and
-reads as Chinese; charset-normalizer for what is left, held to the encodings that exports are known to come in.
+reads as Chinese; Windows-1252 if accented letters stand within words of plain ones; charset-normalizer for what is
+left, held to the encodings that exports are known to come in.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CJK = re.compile(r"[\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]")
+_CHINESE_TEXT = re.compile(r"[\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e\u00b0-\u00f7\u0391-\u03c9\u2010-\u2266]")
+_USUAL = re.compile(
+    r"[\t\n\r\x20-\x7e\xa0-\u024f\u0370-\u04ff\u2010-\u2266\u3000-\u30ff\u4e00-\u9fff\uff01-\uff5e\ufeff]"
+)
 _OTHERS = ["cp1252", "big5", "shift_jis", "euc_kr", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1254"]
+_HIGH_LETTER = re.compile(r"([A-Za-z])?[\u00c0-\u024f](?=([A-Za-z])?)")
 SAMPLE = 1 << 16
 MIXED = "abstract-qa-mixed"
 
@@ -67,12 +73,11 @@ def decode(data: bytes) -> str:
 
 
 def _utf16_without_mark(sample: bytes) -> str | None:
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    half = max(1, len(sample) // 2)
-    if odd > 0.3 * half and even < 0.05 * half:
-        return "utf-16-le"
-    if even > 0.3 * half and odd < 0.05 * half:
-        return "utf-16-be"
+    """Text has NUL bytes only in UTF-16, where it then reads as ASCII, Latin or Chinese nearly throughout."""
+    for name in ("utf-16-le", "utf-16-be"):
+        text = sample[: len(sample) & ~1].decode(name, "replace")
+        if len(_USUAL.findall(text)) > 0.95 * len(text):
+            return name
     return None
 
 
@@ -96,8 +101,17 @@ def _legacy(sample: bytes) -> str:
         text = ""
     high = sum(1 for char in text if char > "\x7f")
     # Two Latin-1 letters in a row also read as one Chinese character, but rarely as one of the common block in runs.
-    if high and len(_CJK.findall(text)) > 0.9 * high and re.search(f"{_CJK.pattern}{{2}}", text):
+    if high and len(_CHINESE_TEXT.findall(text)) > 0.9 * high and re.search(f"{_CJK.pattern}{{2}}", text):
         return "gb18030"
+    western = sample.decode("cp1252", "replace")
+    letters = list(_HIGH_LETTER.finditer(western))
+    if not letters and not re.search(
+        r"[^\x00-\x7f\u2010-\u203a\u20ac\u2122\xa0\xa7\xa9\xab\xae\xb0-\xb7\xbb-\xbe\xd7]", western
+    ):
+        return "cp1252"  # nothing but typographic marks
+    # Accented letters of Western languages stand among unaccented ones; those of other scripts stand in runs.
+    if letters and sum(bool(found[1] or found[2]) for found in letters) > 0.6 * len(letters):
+        return "cp1252"
     from charset_normalizer import from_bytes
 
     best = from_bytes(sample, cp_isolation=_OTHERS).best()
