@@ -21,7 +21,7 @@ import click
 from rag.readers import FileRead, Opened, ReadOptions, format_names, formats, read_opened
 from rag.types import Record, Rejected
 
-LARGEST = 3000
+LARGEST = 1500
 SLOW = 1.0
 ABSTRACT = (
     'We study how $x_{1}$ of {\\"o}ther things works, e.g. in Fig. 2. It does, by 3% (p < 0.05); see https://a.org/b.'

@@ -12,7 +12,7 @@ from rag.types import Record, Source
 
 ABSTRACT = (
     "We weigh the stones of forty old walls and find that their weight falls with height. The fall is the same in "
-    "all regions, which suggests that masons chose stones by hand. A model with one parameter explains most of the variance."
+    "all regions, which suggests that masons chose stones by hand. One parameter explains most of the spread."
 )
 OTHER = (
     "Doors of old barns turn on iron hinges whose wear tells their age. A survey of ninety doors gives a curve of wear "
@@ -192,7 +192,7 @@ def test_conflicts_keep_the_richer_value_and_put_the_other_aside() -> None:
 
 
 def test_near_identical_abstracts_share_a_key() -> None:
-    edited = ABSTRACT.replace("most of the variance", "nearly all variance")
+    edited = ABSTRACT.replace("most of the spread", "nearly all of it")
     assert set(near_keys(edited)) & set(near_keys(ABSTRACT))
     assert near_identical(edited, ABSTRACT)
     assert not near_identical(OTHER, ABSTRACT)
