@@ -111,9 +111,7 @@ def _only(path: Path, word: str) -> Path:
     found = sorted(entry for entry in path.iterdir() if entry.is_file() and word in entry.name.lower())
     if len(found) != 1:
         names = ", ".join(entry.name for entry in found) or "none"
-        message = (
-            f"expected queries.jsonl and qrels/ (BEIR), or a topics and a qrels file (TREC); {word}: {names}."
-        )
+        message = f"expected queries.jsonl and qrels/ (BEIR), or a topics and a qrels file (TREC); {word}: {names}."
         raise InputError(message, file=str(path))
     return found[0]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag.index import Index
 
 BATCH = 64
-Judge = Callable[[Item, Mapping[str, Any]], str]
+Judge = Callable[[Item, Mapping[str, Any]], str | None]
 
 
 class Searching(Protocol):
