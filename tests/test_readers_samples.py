@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rag.export import export
+from rag.identity import paper_from
 from rag.readers import FileRead, read
-from rag.types import Record, Rejected
+from rag.types import Paper, Record, Rejected
 from tests.conftest import DATA
 
 FORMATS = DATA / "formats"
@@ -49,3 +53,20 @@ def test_every_entry_is_accounted_for(path: Path) -> None:
     assert all(record.title or record.abstract for record in records)
     titles = [re.sub(r"\$[^$]*\$", "", record.title or "") for record in records]
     assert not any(re.search(r"<\w+>|[{}]|\\[a-z\"']", title) for title in titles)
+
+
+@pytest.fixture(scope="module")
+def papers() -> list[Paper]:
+    """Every paper of every sample file, of all formats."""
+    paths = [path for path in sorted(FORMATS.rglob("*")) if path.is_file()]
+    return [paper_from(item) for path in paths for item in read(path) if isinstance(item, Record)]
+
+
+@pytest.mark.parametrize("format_", ["bibtex", "ris", "csv", "jsonl"])
+def test_papers_of_all_samples_survive_export_and_reading(format_: Any, papers: list[Paper], tmp_path: Path) -> None:
+    path = tmp_path / "papers"
+    path.write_text("".join(export(papers, format_)), encoding="utf-8")
+    found = [item for item in read(path) if not isinstance(item, FileRead)]
+    again = [paper_from(item) for item in found if isinstance(item, Record)]
+    assert len(again) == len(found) == len(papers) > 1000
+    assert [replace(paper, sources=()) for paper in again] == [replace(paper, sources=()) for paper in papers]

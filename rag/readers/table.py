@@ -139,7 +139,7 @@ def _fitted(row: Row, layout: _Layout) -> tuple[str, ...] | None:
         cells = (*cells, *[""] * (layout.width - len(cells)))
         return cells if _plausible(cells, layout) else None
     if len(cells) == layout.width:
-        return cells if _plausible(cells, layout) else None
+        return cells if layout.names == CSV_COLUMNS or _plausible(cells, layout) else None
     surplus = len(cells) - layout.width
     for name in ("abstract", "title", "authors", "keywords"):
         for at in layout.columns.get(name, ())[:1]:
