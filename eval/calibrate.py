@@ -1,0 +1,259 @@
+"""Choose the weights and thresholds of rag/data/calibration.json, and print what they reach on data held out.
+
+    python -m eval.calibrate verifier DATA [--write]
+    python -m eval.calibrate refusal DATA [--write]
+    python -m eval.calibrate listing DATA [--write]
+
+DATA is the folder of the sample data (corpus/, questions/, seeds/). Libraries are built in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from eval.make_verifier_set import Claim, make, read_papers
+from eval.sets import Item, read_set
+from rag import evidence, listing, refusal, verify
+from rag.embeddings import Encoder
+from rag.framing import statement
+from rag.library import Library
+from rag.question import understand
+from rag.text import clean_text
+from rag.types import Paper
+
+Array = NDArray[np.float64]
+SETS = Path(__file__).parent / "sets"
+TARGET = Path(__file__).parent.parent / "rag" / "data" / "calibration.json"
+FOLDS = 5
+TRUE_WEIGHT, SUMMARY_WEIGHT = 1.0, 0.5
+FALSE_WEIGHT = 3.0
+
+
+def fit(features: Array, labels: Array, weights: Array, ridge: float) -> Array:
+    """Logistic regression by Newton's method: the constant, then a weight for each column of `features` (n, f)."""
+    table = np.column_stack([np.ones(len(features)), features])
+    found = np.zeros(table.shape[1])
+    penalty = np.diag([1e-9, *[ridge] * features.shape[1]])
+    for _ in range(60):
+        expected = 1 / (1 + np.exp(-table @ found))
+        slope = table.T @ (weights * (expected - labels)) + penalty @ found
+        curve = (table * (weights * expected * (1 - expected))[:, None]).T @ table + penalty
+        found -= np.linalg.solve(curve, slope)
+    return found
+
+
+def predict(model: Array, features: Array) -> Array:
+    """Probabilities, (n,)."""
+    result: Array = 1 / (1 + np.exp(-(model[0] + features @ model[1:])))
+    return result
+
+
+def held_out(features: Array, labels: Array, weights: Array, groups: NDArray[np.int64], ridge: float) -> Array:
+    """Probabilities of each row from a model that has not seen its group."""
+    found = np.zeros(len(labels))
+    for fold in range(FOLDS):
+        out = groups % FOLDS == fold
+        found[out] = predict(fit(features[~out], labels[~out], weights[~out], ridge), features[out])
+    return found
+
+
+@click.group()
+def main() -> None:
+    """Calibrate one part."""
+
+
+@main.command("verifier")
+@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--papers", default=220, help="abstracts to train on, and half as many to test on")
+@click.option("--write", is_flag=True, help="write the weights to rag/data/calibration.json")
+def verifier(data: Path, papers: int, write: bool) -> None:
+    """Train on claims made from abstracts and on human summaries; report on other abstracts."""
+    with tempfile.TemporaryDirectory() as home, Library.open(home, llm="none") as library:
+        encoder = library.index.encoder
+        train = [*_made(data, papers, 11), *_summaries(data, encoder)]
+        test = [*_made(data, papers // 2, 12)]
+        seen, unseen = _findings(train, encoder), _findings(test, encoder)
+    kept = [
+        (claim, finding)
+        for claim, finding in zip(train, seen, strict=True)
+        if finding is not None
+        and finding.conflict is None
+        # Numbers, names, negation and direction are judged by rules; the model weighs the rest.
+        and (claim.true or claim.kind in ("half other", "other paper", "near paper", "summary of another"))
+    ]
+    labels = np.array([float(claim.true) for claim, _ in kept])
+    weights = np.array(
+        [
+            FALSE_WEIGHT if not claim.true else SUMMARY_WEIGHT if claim.kind == "summary" else TRUE_WEIGHT
+            for claim, _ in kept
+        ]
+    )
+    model = fit(np.array([finding.features for _, finding in kept]), labels, weights, 1.0)
+    for name, claims, findings in (("train", train, seen), ("test", test, unseen)):
+        probabilities = np.array(
+            [
+                0.0 if finding is None or finding.conflict else predict(model, np.array([finding.features]))[0]
+                for finding in findings
+            ]
+        )
+        _table(name, claims, probabilities)
+    if write:
+        _write("verifier", {"weights": _rounded(model), "supported": 0.5, "partial": 0.15})
+
+
+def _made(data: Path, papers: int, seed: int) -> list[Claim]:
+    corpus = data / "corpus"
+    chosen = read_papers(corpus / "ml_papers_40k.jsonl.gz", papers * 3 // 4, seed)
+    return make([*chosen, *read_papers(corpus / "pubmedqa_dev.jsonl", papers // 4, seed)], seed)
+
+
+def _summaries(data: Path, encoder: Encoder) -> list[Claim]:
+    """Human one-line summaries, against their own paper and against the nearest of the other papers."""
+    rows = [orjson.loads(line) for line in (data / "questions" / "tldr_dev.jsonl").read_bytes().splitlines()]
+    wanted = {row["relevant"][0] for row in rows}
+    papers = {
+        p.paper_id: p for p in read_papers(data / "corpus" / "ml_papers_40k.jsonl.gz", 10**9, 0) if p.paper_id in wanted
+    }
+    known = list(papers)
+    matrix = encoder.encode([papers[name].abstract for name in known])
+    claims = []
+    for row, vector in zip(rows, encoder.encode([row["question"] for row in rows]), strict=True):
+        own = row["relevant"][0]
+        if own not in papers:
+            continue
+        text = clean_text(row["question"])
+        other = next(known[place] for place in np.argsort(-(matrix @ vector)) if known[place] != own)
+        claims.append(Claim(text, papers[own], True, "summary", ""))
+        claims.append(Claim(text, papers[other], False, "summary of another", ""))
+    return claims
+
+
+def _findings(claims: Sequence[Claim], encoder: Encoder) -> list[verify.Finding | None]:
+    checker = verify.Verifier(encoder)
+    found = [checker.findings(statement(claim.text), [(1, claim.paper)]) for claim in claims]
+    return [each[0] if each else None for each in found]
+
+
+def _table(name: str, claims: Sequence[Claim], probabilities: Array) -> None:
+    kept = probabilities >= 0.5
+    true = np.array([claim.true for claim in claims])
+    click.echo(
+        f"{name}: precision {true[kept].mean():.3f}, recall {kept[true].mean():.3f}, "
+        f"false kept {kept[~true].mean():.3f} of {(~true).sum()}"
+    )
+    for kind in dict.fromkeys((claim.true, claim.kind) for claim in claims):
+        rows = np.array([(claim.true, claim.kind) == kind for claim in claims])
+        shares = "  ".join(f"{np.mean(probabilities[rows] >= least):.3f}" for least in (0.15, 0.5))
+        click.echo(f"  {kind[0]!s:6}{kind[1]:20}{rows.sum():5}  kept at 0.15, 0.5: {shares}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    kind: str
+    answerable: bool
+    question: str
+    features: tuple[float, ...]
+
+
+@main.command("refusal")
+@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--write", is_flag=True, help="write the weights to rag/data/calibration.json")
+def refuse(data: Path, write: bool) -> None:
+    """Questions of the project's sets over the seeds, and of PubMedQA over its abstracts and over half of them."""
+    own = [*read_set(SETS / "refusal_dev.jsonl").items, *read_set(SETS / "seeds_facts.jsonl").items]
+    medical = list(read_set(data / "questions" / "pubmedqa_dev.jsonl").items)
+    gone = {item.relevant[0] for item in medical[::2]}
+    with tempfile.TemporaryDirectory() as folder:
+        lines = (data / "corpus" / "pubmedqa_dev.jsonl").read_bytes().splitlines()
+        half = Path(folder) / "half.jsonl"
+        half.write_bytes(b"\n".join(line for line in lines if orjson.loads(line)["id"] not in gone))
+        rows = list(_asked(Path(folder) / "a", sorted((data / "seeds").glob("*.txt")), own, None))
+        rows += _asked(Path(folder) / "b", [data / "corpus" / "pubmedqa_dev.jsonl"], medical, None)
+        rows += _asked(Path(folder) / "c", [half], medical[::2], "gold removed")
+    table = np.array([row.features for row in rows])
+    labels = np.array([float(row.answerable) for row in rows])
+    by_kind = {kind: sum(row.kind == kind for row in rows) for kind in {row.kind for row in rows}}
+    weights = np.array([100 / by_kind[row.kind] for row in rows])
+    groups = np.array([random.Random(row.question).randrange(FOLDS) for row in rows])
+    probabilities = held_out(table, labels, weights, groups, 2.0)
+    steps = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
+    click.echo(f"refused, held out, at {steps}")
+    for kind in by_kind:
+        here = np.array([row.kind == kind for row in rows])
+        click.echo(f"  {kind:16}{here.sum():4}  " + "  ".join(f"{np.mean(probabilities[here] < s):.3f}" for s in steps))
+    if write:
+        _write("refusal", {"default": {"weights": _rounded(fit(table, labels, weights, 2.0)), "least": 0.25}})
+
+
+def _asked(home: Path, paths: Sequence[Path], items: Sequence[Item], instead: str | None) -> Iterator[_Row]:
+    """Features of each question over a library of `paths`; `instead` names a kind that makes all unanswerable."""
+    with Library.open(home, write=True, llm="none") as library:
+        library.ingest(list(paths))
+        for item in items:
+            question = understand(item.question, (), library.index, None)
+            ranked = library.searcher.search(question, 5, question.filters)
+            found = evidence.select(question, ranked, library.index, 8)
+            if found:
+                seen = refusal.features(question, ranked, found, library.index)
+                yield _Row(instead or item.kind, item.answerable and instead is None, item.question, astuple(seen))
+
+
+@main.command("listing")
+@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--write", is_flag=True, help="write the weights to rag/data/calibration.json")
+def lists(data: Path, write: bool) -> None:
+    """The list questions over the seeds: chosen on some questions, F1 on the others."""
+    items = read_set(SETS / "seeds_lists.jsonl").items
+    rows: list[tuple[int, bool, tuple[float, ...]]] = []
+    with tempfile.TemporaryDirectory() as home, Library.open(home, write=True, llm="none") as library:
+        library.ingest(sorted((data / "seeds").glob("*.txt")))
+        for place, item in enumerate(items):
+            question = understand(item.question, (), library.index, None)
+            for paper, seen, _ in listing.judged(question, listing.topics(question, library.index), library.index):
+                rows.append((place, _belongs(paper, item), astuple(seen)))
+    places = np.array([row[0] for row in rows])
+    labels = np.array([float(row[1]) for row in rows])
+    table = np.array([row[2] for row in rows])
+    weights = np.ones(len(rows))
+    probabilities = held_out(table, labels, weights, places, 0.3)
+    for least in (0.2, 0.25, 0.3, 0.35, 0.4):
+        scores = [
+            _f1(labels[places == place] > 0, probabilities[places == place] >= least) for place in range(len(items))
+        ]
+        click.echo(f"least {least}: F1 {np.mean(scores):.3f} over {len(items)} questions, each held out")
+    if write:
+        _write("listing", {"default": {"weights": _rounded(fit(table, labels, weights, 0.3)), "least": 0.3}})
+
+
+def _belongs(paper: Paper, item: Item) -> bool:
+    return paper.locator in item.relevant
+
+
+def _f1(wanted: NDArray[np.bool_], given: NDArray[np.bool_]) -> float:
+    """F1 of one question; where nothing is wanted, 1 for an empty list."""
+    if not wanted.any():
+        return float(not given.any())
+    return float(2 * (wanted & given).sum() / (wanted.sum() + given.sum()))
+
+
+def _rounded(model: Array) -> list[float]:
+    return [round(float(value), 3) for value in model]
+
+
+def _write(part: str, entry: dict[str, object]) -> None:
+    data = orjson.loads(TARGET.read_bytes())
+    data[part] = entry if part == "verifier" else {**data.get(part, {}), **entry}
+    TARGET.write_bytes(orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+if __name__ == "__main__":
+    main()
