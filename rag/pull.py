@@ -312,7 +312,8 @@ def _run(command: list[str], environment: dict[str, str], tell: Callable[[], Non
 def _bytes_in(folder: Path) -> int:
     """Bytes of the files below a folder that another process writes to."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):  # it may go away between the listing and the look
-            total += path.stat().st_size if path.is_file() else 0
+    for place, _, names in os.walk(folder):  # unlike rglob it does not mind folders that go away
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(place, name).stat().st_size
     return total

@@ -451,3 +451,22 @@ def test_a_containers_limit_counts(tmp_path: Path) -> None:
     (tmp_path / "memory.max").write_text("max\n")
     assert hardware._container_left(tmp_path) is None
     assert hardware._container_left(tmp_path / "none") is None
+
+
+def test_bytes_are_counted_while_folders_go_away(tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def churn() -> None:
+        while not stop.is_set():
+            (tmp_path / "a" / "b").mkdir(parents=True)
+            (tmp_path / "a" / "b" / "file").write_bytes(b"12345")
+            pull.shutil.rmtree(tmp_path / "a")
+
+    (tmp_path / "stays").write_bytes(b"123")
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert {pull._bytes_in(tmp_path) for _ in range(500)} <= {3, 8}
+    finally:
+        stop.set()
+        thread.join()
