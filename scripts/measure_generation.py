@@ -23,7 +23,7 @@ from rag.models import ensure
 from rag.settings import load_settings
 from rag.text import split_sentences
 
-PROMPTS = 6
+PROMPTS = 3
 # Tokens proposed at once by prompt lookup (None: plain greedy decoding), and whether the beginning is kept.
 VARIANTS: dict[str, tuple[int | None, bool]] = {
     "plain": (None, False),
@@ -76,7 +76,7 @@ def main(model: str, threads: int) -> None:
                     chat.warm_up(str(talk[0].text))
                 began = time.perf_counter()
                 chunks: list[AIMessageChunk] = []
-                for chunk in chat.stream(talk, allowed_citations=4):
+                for chunk in chat.stream(talk, allowed_citations=4, max_new_tokens=80):
                     if not chunks:
                         first[name].append(time.perf_counter() - began)
                     chunks.append(chunk)
