@@ -37,9 +37,8 @@ for command in (ask, backup, doctor, evaluate, ingest, models, papers, reindex, 
 def main() -> None:
     """Run the command line and end the process with its exit status: 0 done, 1 refused or failed, 2 wrong usage."""
     try:
-        cli.main(standalone_mode=False)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
+        # Outside of click's standalone mode the status of a command that ended early is what `main` returns.
+        sys.exit(cli.main(standalone_mode=False) or 0)
     except click.UsageError as error:
         error.show()
         sys.exit(2)
