@@ -26,10 +26,10 @@ from rag.retrieve import Searcher
 from rag.types import Filters
 
 FloatArray = NDArray[np.float32]
-DEPTH = 200  # candidates kept of each question; the search itself looks at fewer
+DEPTH = 120  # candidates kept of each question; the search itself looks at fewer
 FOLDS = 5
 RIDGE = 1e-3  # keeps weights near each other where the data do not tell them apart
-STEPS = 400
+STEPS = 150
 FIRST = ("whole", "sentence", "bm25")
 SECOND = ("lexical", "coverage", "title", "title_words", "adjacent", "abbreviation", "phrases", "feedback")
 RELEVANCE = ("whole", "sentence", "lexical", "coverage")
@@ -62,17 +62,21 @@ def choose(cases: Sequence[Case], shares: Sequence[float], names: Sequence[str])
     `shares` says how much each case counts. Gradient descent with a falling step; the problem is convex.
     """
     columns = [NAMES.index(name) for name in names]
-    usable = [(case.table[:, columns], int(case.relevant.argmax()), share)
-              for case, share in zip(cases, shares, strict=True) if case.relevant.any()]
-    total = sum(share for _, _, share in usable)
+    usable = [(case, share) for case, share in zip(cases, shares, strict=True) if case.relevant.any()]
+    table = np.zeros((len(usable), DEPTH, len(columns)), np.float32)
+    empty = np.ones((len(usable), DEPTH), np.bool_)
+    for at, (case, _) in enumerate(usable):
+        table[at, : len(case.table)] = case.table[:, columns]
+        empty[at, : len(case.table)] = False
+    gold = np.array([case.table[case.relevant.argmax(), columns] for case, _ in usable])
+    share_of = np.array([share for _, share in usable]) / sum(share for _, share in usable)
     weights = np.full(len(columns), 5.0)
     moment, spread = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
-        gradient = 2 * RIDGE * weights
-        for table, gold, share in usable:
-            scores = table @ weights
-            likely = np.exp(scores - scores.max())
-            gradient += share / total * (table.T @ (likely / likely.sum()) - table[gold])
+        scores = np.where(empty, -np.inf, table @ weights.astype(np.float32))
+        likely = np.exp(scores - scores.max(axis=1, keepdims=True))
+        likely *= (share_of / likely.sum(axis=1))[:, None]
+        gradient = np.einsum("qn,qnf->f", likely, table) - share_of @ gold + 2 * RIDGE * weights
         # Adam (Kingma and Ba, 2015), with steps that end small.
         moment = 0.9 * moment + 0.1 * gradient
         spread = 0.99 * spread + 0.01 * gradient**2
@@ -167,8 +171,12 @@ def report(sets: Mapping[str, Sequence[Case]]) -> tuple[list[str], dict[str, dic
 @click.command()
 @click.option("--home", type=click.Path(path_type=Path, exists=True), required=True)
 @click.option("--set", "sets", type=click.Path(path_type=Path, exists=True), multiple=True, required=True)
-@click.option("--absent", type=click.Path(path_type=Path, exists=True), multiple=True,
-              help="sets whose papers are not in the library, for the calibration")
+@click.option(
+    "--absent",
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    help="sets whose papers are not in the library, for the calibration",
+)
 @click.option("--write", is_flag=True, help="put the weights into rag/data/retrieval.json")
 def main(home: Path, sets: tuple[Path, ...], absent: tuple[Path, ...], write: bool) -> None:
     """Measure the features of the search and choose their weights."""

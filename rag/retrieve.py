@@ -31,6 +31,7 @@ FloatArray = NDArray[np.float32]
 NO_FILTERS = Filters()
 DEPTH = 80  # candidates that the second stage looks at
 FIRST = 4  # features that the first stage knows: whole, sentence, title, bm25
+LAST_SHARE = 0.7  # of the last BM25 of a full list, what a paper not in the list is taken to have
 FEEDBACK = 10  # of them, those whose centre the others are compared with
 
 
@@ -101,7 +102,9 @@ class Searcher:
         sentence, place = _nearest([stored[row].sentences for row in rows], query.vectors)
         title = (np.stack([stored[row].title for row in rows]) @ query.vectors.T).max(axis=1)
         table = np.zeros((len(rows), len(NAMES)), np.float32)
-        known = np.array([bm25.get(row, 0.0) for row in rows], np.float32) / most
+        # A paper that only its vectors proposed has less than the last of a full list; how much less is not known.
+        floor = LAST_SHARE * min(bm25.values()) if len(bm25) >= n else 0.0
+        known = np.array([bm25.get(row, floor) for row in rows], np.float32) / most
         table[:, :FIRST] = np.stack([whole, sentence, title, np.minimum(known, 1)], axis=1)
         chosen = np.lexsort((np.array(rows), -(table @ self._weights.first)))[:depth]
         papers = self._index.papers([rows[i] for i in chosen])
