@@ -1,7 +1,7 @@
 """`library.sqlite`: its tables, its connections, and its errors as sentences.
 
 SQLite in WAL mode with every commit flushed to disk: what was committed survives a kill and a power cut. One
-connection writes, one for each thread reads.
+connection writes, any number of them read.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from rag.errors import LibraryBusy, LibraryDamaged, LibraryError, StorageError
+from rag.locks import Gate
 
 SCHEMA_VERSION = "1"
 FILE_NAME = "library.sqlite"
@@ -57,9 +58,8 @@ class Database:
         """Opens or makes the file. Raises LibraryDamaged, StorageError, LibraryBusy."""
         self.path = home / FILE_NAME
         self.lock = threading.RLock()
-        self._local = threading.local()
-        self._open: list[sqlite3.Connection] = []
-        self._opening = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._gate = Gate()
         self._closed = False
         try:
             home.mkdir(parents=True, exist_ok=True)
@@ -69,12 +69,14 @@ class Database:
             ) from None
         with self.translated():
             self._writer = self._connect()
-            self._prepare()
+            try:
+                self._prepare()
+            except BaseException:
+                self._writer.close()
+                raise
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False, isolation_level=None)
-        with self._opening:
-            self._open.append(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA mmap_size = 8000000000")
         connection.execute("PRAGMA cache_size = -16000")
@@ -102,14 +104,21 @@ class Database:
                 f"{SCHEMA_VERSION}; update the program, or {_MEND}."
             )
 
-    def reader(self) -> sqlite3.Connection:
-        """This thread's connection for reading."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection to read with, for this thread alone until the end of the block."""
+        with self._gate.passing():
             if self._closed:
                 raise LibraryError(f"The library in {self.path.parent} is closed.")
-            connection = self._local.connection = self._connect()
-        return connection
+            with self.translated():
+                try:
+                    connection = self._idle.pop()
+                except IndexError:
+                    connection = self._connect()
+                try:
+                    yield connection
+                finally:
+                    self._idle.append(connection)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -155,25 +164,22 @@ class Database:
     def check(self) -> str | None:
         """None where the whole file is sound, else what SQLite finds wrong with it. Reads all of it."""
         try:
-            found = self.reader().execute("PRAGMA quick_check(1)").fetchone()[0]
-        except sqlite3.Error as error:
+            with self.reading() as connection:
+                found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except LibraryDamaged as error:
             return str(error)
         return None if found == "ok" else str(found)
 
     def copy_to(self, path: Path) -> None:
         """A consistent copy of the whole database in a new file, while others read and write."""
-        with self.translated():
-            target = sqlite3.connect(path)
-            try:
-                self.reader().backup(target)
-                target.execute("PRAGMA journal_mode = DELETE")
-            finally:
-                target.close()
+        with self.reading() as connection, closing(sqlite3.connect(path)) as target:
+            connection.backup(target)
+            target.execute("PRAGMA journal_mode = DELETE")
 
     def close(self) -> None:
         """Close all connections. Twice is once."""
-        self._closed = True
-        with self._opening:
-            for connection in self._open:
+        with self._gate.alone(), self.lock:
+            self._closed = True
+            for connection in (*self._idle, self._writer):
                 connection.close()
-            self._open.clear()
+            self._idle.clear()

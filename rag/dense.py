@@ -40,6 +40,9 @@ HNSW: CreateHNSWConfiguration = {
     "batch_size": 100,
 }
 DATABASE = "chroma.sqlite3"
+# Written with the vector files once there are as many entries as the sync threshold; without it Chroma makes the vector
+# files anew whenever it opens a folder, from its database.
+SYNCED = "index_metadata.pickle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +236,8 @@ def sound(folder: Path) -> bool:
     try:
         connection = sqlite3.connect(folder / DATABASE)
         try:
+            # An emptied file is a sound database too, of nothing.
+            connection.execute("SELECT id FROM collections LIMIT 1")
             return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
         finally:
             connection.close()

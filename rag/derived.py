@@ -2,32 +2,27 @@
 
 Each lives in a numbered folder of its own (`chroma/3`, `lexical/1`), or for a Chroma server in a numbered collection;
 one that is made anew gets the next number, so that whoever still reads the old one is not disturbed.
-`index.lock` is held while an index is written or loaded: nobody loads files that are half written.
+`index.lock` is shared by those who ask and held alone by who writes: nobody loads files that are half written.
 """
 
 from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from rag.chunking import stored_chunks
-from rag.dense import COLLECTION, DATABASE, Dense, DenseItem, chunk_id, sound
+from rag.dense import COLLECTION, DATABASE, SYNCED, Dense, DenseItem, chunk_id, sound
 from rag.errors import LibraryDamaged
 from rag.lexical import Lexical
-from rag.locks import INDEX_WAIT_S, Gate, Lock
+from rag.locks import Gate, SharedLock
 from rag.records import LEAVING, PENDING, STORED, FloatArray, PaperVectors, Records, Writing
 from rag.stamps import differing, stamp
 from rag.types import Paper
 
 DENSE, LEXICAL = "chroma", "lexical"
 PORTION = 1000  # papers at a time while an index is made anew
-# A library that another process is writing to is read anew no more often than this, and never for more than a
-# twentieth of the time.
-REFRESH_S = 5.0
 # Files of tantivy that change in place; the others are written once.
 _CHANGING = {"meta.json", ".managed.json", ".tantivy-meta.lock", ".tantivy-writer.lock"}
 
@@ -44,84 +39,83 @@ class Derived:
         self._records = records
         self._home = home
         self._store = store
-        self._lock = Lock(home / "index.lock")
+        self._lock = SharedLock(home / "index.lock")
         self._gate = Gate()
         self._opening = threading.RLock()
         self._dense: Dense | None = None
         self._lexical: Lexical | None = None
-        self._generation = records.generation
-        self._refreshed = 0.0
-        self._interval = REFRESH_S
+        self._dense_seen = self._lexical_seen = records.generation
 
     # Reading
 
-    def query(self, vector: FloatArray, n: int) -> list[tuple[int, float]]:
-        """As `Dense.query`."""
-        with self._passing():
-            return self.dense().query(vector, n)
+    def query(self, vector: FloatArray, n: int) -> list[tuple[int, float]] | None:
+        """As `Dense.query`; None while the index is being written.
+
+        An embedded Chroma that meets entries another process has written takes them into its own copy and may write
+        that to the same files; so it is asked only while nobody writes, and opened anew when somebody has.
+        """
+        with self._lock.shared() as free:
+            if not free:
+                return None
+            self._refresh()
+            with self._gate.passing():
+                if not self._store and not self._dense_folder().is_dir():
+                    return []
+                return self.dense().query(vector, n)
 
     def search(
         self, text: str, n: int, venues: Sequence[str] | None, years: tuple[int | None, int | None]
     ) -> list[tuple[int, float]]:
-        """As `Lexical.search`."""
-        with self._passing():
+        """As `Lexical.search`. Tantivy lets others read while one writes."""
+        if self._lexical_seen != self._records.generation:
+            with self._gate.alone():
+                seen = self._records.generation
+                if self._lexical is not None and self._lexical.folder == self._lexical_folder():
+                    self._lexical.reload()
+                else:
+                    self._lexical = None
+                self._lexical_seen = seen
+        with self._gate.passing():
             return self.lexical().search(text, n, venues, years)
 
-    @contextmanager
-    def _passing(self) -> Iterator[None]:
-        self._refresh()
-        with self._gate.passing():
-            yield
-
     def _refresh(self) -> None:
-        """Let go of what another process has changed, so that it is opened anew."""
-        if self._records.generation == self._generation or time.monotonic() - self._refreshed < self._interval:
-            return
-        with self._gate.alone():
-            start = time.monotonic()
-            generation = self._records.generation
-            if generation != self._generation:
-                self._let_go()
-                if self._store or self._dense_folder().is_dir():
-                    self.dense()
-                self._generation = generation
-            self._refreshed = time.monotonic()
-            self._interval = max(REFRESH_S, 20 * (self._refreshed - start))
+        """Let go of a dense index that another process has changed."""
+        if self._dense_seen != self._records.generation:
+            with self._gate.alone():
+                generation = self._records.generation
+                if self._dense_seen != generation:
+                    self._drop_handle()
+                    self._dense_seen = generation
 
     def dense(self) -> Dense:
         """The dense index, opened. Raises LibraryDamaged where its files are not what they were."""
         with self._opening:
             if self._dense is None:
-                with self._lock.held(INDEX_WAIT_S):
-                    problem = self.dense_problem()
-                    if problem:
-                        raise LibraryDamaged(
-                            f"The vector index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
-                        )
-                    self._dense = self._opened_dense()
+                problem = self.dense_problem()
+                if problem:
+                    raise LibraryDamaged(
+                        f"The vector index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
+                    )
+                dense = Dense(self._dense_place(), self._collection())
+                try:
+                    # The files are read at the first question; that has to happen while nobody writes them.
+                    dense.load()
+                except BaseException:
+                    dense.close()
+                    raise
+                self._dense = dense
             return self._dense
-
-    def _opened_dense(self) -> Dense:
-        dense = Dense(self._dense_place(), self._collection())
-        try:
-            # The files are read at the first question; that has to happen while nobody writes them.
-            dense.load()
-        except BaseException:
-            dense.close()
-            raise
-        return dense
 
     def lexical(self) -> Lexical:
         """The lexical index, opened. Raises LibraryDamaged where its files are not what they were."""
         with self._opening:
             if self._lexical is None:
-                with self._lock.held(INDEX_WAIT_S):
-                    problem = self.lexical_problem()
-                    if problem:
-                        raise LibraryDamaged(
-                            f"The lexical index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
-                        )
-                    self._lexical = Lexical(self._lexical_folder())
+                problem = self.lexical_problem()
+                if problem:
+                    raise LibraryDamaged(
+                        f"The lexical index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
+                    )
+                self._lexical = Lexical(self._lexical_folder())
             return self._lexical
 
     def close(self) -> None:
@@ -130,9 +124,13 @@ class Derived:
             self._let_go()
 
     def _let_go(self) -> None:
+        self._drop_handle()
+        self._lexical = None
+
+    def _drop_handle(self) -> None:
         if self._dense is not None:
             self._dense.close()
-        self._dense = self._lexical = None
+        self._dense = None
 
     # Places
 
@@ -172,9 +170,9 @@ class Derived:
         for name in differing(folder, vectors, thorough=thorough):
             return f"{name} is not what it was"
         known = {item[0] for item in vectors}
-        for path in folder.glob("*/*"):
+        for path in folder.glob(f"*/{SYNCED}"):
             if path.relative_to(folder).as_posix() not in known:
-                return f"{path.name} was being written when the program ended"
+                return "it was being written when the program ended"
         # Opening alone changes the time of Chroma's own database; its size changes only when it is written.
         resized = any(not _has_size(folder / DATABASE, item[1]) for item in stamps if item[0] == DATABASE)
         if (resized or (thorough and stamps)) and not sound(folder):
@@ -208,7 +206,7 @@ class Derived:
         pending, leaving = self._records.by_state(PENDING), self._records.by_state(LEAVING)
         if not pending and not leaving:
             return 0, 0
-        with self._lock.held(INDEX_WAIT_S):
+        with self._lock.exclusive():
             dense, lexical = self.dense(), self.lexical()
             for start in range(0, max(1, len(pending)), PORTION):
                 rows = pending[start : start + PORTION]
@@ -225,32 +223,35 @@ class Derived:
                     for ordinal in range(held.get(row, 0), count)
                 )
                 dense.upsert([item for row in rows for item in _items(row, papers[row], vectors[row])])
-                lexical.update([(row, papers[row]) for row in rows], leaving if first else ())
+                lexical.update(papers, leaving if first else ())
                 with self._records.transaction() as connection:
                     writing = Writing(connection)
                     writing.indexed(held)
                     writing.state(rows, STORED)
                     if first:
                         writing.forget(leaving)
-                    self._settle(writing)
+                    generation = self._settle(writing)
+                self._dense_seen = self._lexical_seen = generation
         return len(pending), len(leaving)
 
-    def _settle(self, writing: Writing) -> None:
-        """Say in the database that both indexes are in step with it, and what their files look like."""
+    def _settle(self, writing: Writing) -> int:
+        """Say in the database that both indexes are in step with it, and what their files look like.
+
+        Returns the library's new generation.
+        """
         generation = writing.grow()
         writing.set(**{f"{self._dense_part} at": generation, f"{LEXICAL} at": generation})
         if not self._store:
             folder = self._dense_folder()
-            writing.stamps(DENSE, stamp(folder, _names(folder), self._records.stamps(DENSE)))
+            writing.stamps(DENSE, stamp(folder, _dense_names(folder), self._records.stamps(DENSE)))
         folder = self._lexical_folder()
-        names = [name for name in _names(folder) if name not in _CHANGING]
-        writing.stamps(LEXICAL, stamp(folder, names, self._records.stamps(LEXICAL)))
-        self._generation = generation
+        writing.stamps(LEXICAL, stamp(folder, _lexical_names(folder), self._records.stamps(LEXICAL)))
+        return generation
 
     def rebuild_dense(self, progress: Callable[[int, int], None] = silent) -> None:
         """Make the dense index anew from the stored vectors. `progress` gets papers done and to do."""
         number = self._number(self._dense_part) + 1
-        with self._gate.alone(), self._lock.held(INDEX_WAIT_S):
+        with self._lock.exclusive(), self._gate.alone():
             self._let_go()
             self._drop_dense(number)  # what an earlier try left behind
             dense = Dense(self._dense_place(number), self._collection(number))
@@ -270,25 +271,23 @@ class Derived:
                 self._replace(writing, self._dense_part, number)
                 if not self._store:
                     folder = self._dense_folder(number)
-                    writing.stamps(DENSE, stamp(folder, _names(folder)))
+                    writing.stamps(DENSE, stamp(folder, _dense_names(folder)))
             self._drop_dense(number - 1)
 
     def rebuild_lexical(self) -> None:
         """Make the lexical index anew from the stored papers."""
         number = self._number(LEXICAL) + 1
-        with self._gate.alone(), self._lock.held(INDEX_WAIT_S):
+        with self._lock.exclusive(), self._gate.alone():
             self._let_go()
             folder = self._lexical_folder(number)
             _remove(folder)
             lexical = Lexical(folder)
-            rows = self._records.rows()
-            lexical.update(
-                (row, paper) for part in _portions(rows) for row, paper in self._records.papers(part).items()
-            )
+            for part in _portions(self._records.rows()):
+                lexical.update(self._records.papers(part))
             with self._records.transaction() as connection:
                 writing = Writing(connection)
                 self._replace(writing, LEXICAL, number)
-                writing.stamps(LEXICAL, stamp(folder, [name for name in _names(folder) if name not in _CHANGING]))
+                writing.stamps(LEXICAL, stamp(folder, _lexical_names(folder)))
             _remove(self._lexical_folder(number - 1))
 
     def _replace(self, writing: Writing, part: str, number: int) -> None:
@@ -298,13 +297,16 @@ class Derived:
         generation = writing.grow()
         in_step = {key: generation for key, value in manifest.items() if key.endswith(" at") and value == known}
         writing.set(**(in_step | {part: number, f"{part} at": generation}))
-        self._generation = generation
 
     def _drop_dense(self, number: int) -> None:
         if not self._store:
             _remove(self._dense_folder(number))
         elif number >= 0:
             Dense.drop(self._store, self._collection(number))
+
+
+def _damaged(name: str, problem: str) -> LibraryDamaged:
+    return LibraryDamaged(f"The {name} index is damaged: {problem}; `abstract-qa doctor --repair` mends it.")
 
 
 def _items(row: int, paper: Paper, vectors: PaperVectors) -> list[DenseItem]:
@@ -315,6 +317,16 @@ def _items(row: int, paper: Paper, vectors: PaperVectors) -> list[DenseItem]:
 def _portions(rows: Sequence[int]) -> Iterator[Sequence[int]]:
     for start in range(0, len(rows), PORTION):
         yield rows[start : start + PORTION]
+
+
+def _dense_names(folder: Path) -> list[str]:
+    """Chroma's database, and the vector files where it reads them from the disk."""
+    names = _names(folder)
+    return names if any(name.endswith(SYNCED) for name in names) else [name for name in names if "/" not in name]
+
+
+def _lexical_names(folder: Path) -> list[str]:
+    return [name for name in _names(folder) if name not in _CHANGING]
 
 
 def _names(folder: Path) -> list[str]:

@@ -168,10 +168,13 @@ class Index:
     def dense(self, vector: FloatArray, n: int, filters: Filters = ALL) -> list[tuple[int, float]]:
         """The `n` rows whose nearest chunk has the greatest cosine with `vector` (d,), best first.
 
-        Without filters from the index in Chroma (approximate), with filters by comparing all that match (exact).
+        Without filters from the index in Chroma (approximate). With filters, or while the index is being written, by
+        comparing all that match (exact).
         """
         if not filters:
-            return self._mended(self._derived.rebuild_dense, lambda: self._derived.query(vector, n))
+            found = self._mended(self._derived.rebuild_dense, lambda: self._derived.query(vector, n))
+            if found is not None:
+                return found
         rows, cosines = self.scan(vector, filters)
         best = np.argsort(-cosines, kind="stable")[:n]
         return [(int(rows[place]), float(cosines[place])) for place in best]

@@ -6,7 +6,7 @@ from the database.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,15 +49,15 @@ class Lexical:
         """Rows of all papers in the index."""
         return {row for row, _ in self._search(tantivy.Query.all_query(), max(1, self.count()))}
 
-    def update(self, papers: Iterable[tuple[int, Paper]], leaving: Iterable[int] = ()) -> None:
+    def update(self, papers: Mapping[int, Paper], leaving: Iterable[int] = ()) -> None:
         """Add papers or replace those of the same row, remove the rows `leaving`, and commit: all of it or nothing."""
+        gone = [*leaving, *papers]
         with _translated(self.folder):
             writer = self._index.writer(HEAP, 1)
             try:
-                for row in leaving:
-                    writer.delete_documents_by_term("row", row)
-                for row, paper in papers:
-                    writer.delete_documents_by_term("row", row)
+                # Deleting by term leaves fields of numbers untouched in tantivy 0.27; a query finds them.
+                writer.delete_documents_by_query(tantivy.Query.term_set_query(self._schema, "row", gone))
+                for row, paper in papers.items():
                     writer.add_document(_document(row, paper))
                 writer.commit()
             except BaseException:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +16,7 @@ from rag.errors import LibraryBusy, StorageError
 
 # A second writer waits this long for the first before it says that it is busy.
 WRITE_WAIT_S = 5.0
-# The derived indexes are locked only while a batch is put into them or they are loaded, or made anew.
+# The derived indexes are locked only while a batch is put into them or one is made anew, or while they are asked.
 INDEX_WAIT_S = 600.0
 
 
@@ -52,6 +55,60 @@ class Lock:
             raise StorageError(
                 f"{self._path.parent} cannot be written ({error.strerror or error}); check its rights and the disk."
             ) from error
+
+
+class SharedLock:
+    """A lock file that any number of readers hold together, or one writer alone, among all threads and processes.
+
+    A second file beside it is the writer's turn: once a writer waits, no further reader comes in.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._turn = path.with_name(f"{path.name}.turn")
+
+    @contextmanager
+    def shared(self) -> Iterator[bool]:
+        """Hold it with other readers; False, and nothing held, where a writer has it or waits for it."""
+        with _file(self._path) as file:
+            with _file(self._turn) as turn:
+                free = _flocked(turn, fcntl.LOCK_SH) and _flocked(file, fcntl.LOCK_SH)
+            yield free
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Wait for all others and hold it alone. Raises LibraryBusy when one of them does not end."""
+        until = time.monotonic() + INDEX_WAIT_S
+        with _file(self._turn) as turn, _file(self._path) as file:
+            for wanted in (turn, file):
+                while not _flocked(wanted, fcntl.LOCK_EX):
+                    if time.monotonic() > until:
+                        raise LibraryBusy(
+                            f"Another process does not let go of the index in {self._path.parent}; end it."
+                        )
+                    time.sleep(0.001)
+            yield
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[int]:
+    """A lock file, opened; closing it lets go of the lock."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be opened ({error.strerror or error}).") from error
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _flocked(file: int, how: int) -> bool:
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Gate:

@@ -133,12 +133,12 @@ class Records:
         return self.database.transaction()
 
     def _all(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        with self.database.translated():
-            return self.database.reader().execute(query, values).fetchall()
+        with self.database.reading() as connection:
+            return connection.execute(query, values).fetchall()
 
     def _one(self, query: str, values: Sequence[Any] = ()) -> Any:
-        with self.database.translated():
-            return self.database.reader().execute(query, values).fetchone()
+        with self.database.reading() as connection:
+            return connection.execute(query, values).fetchone()
 
     def close(self) -> None:
         """Close all connections. Twice is once."""
