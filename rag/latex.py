@@ -66,6 +66,19 @@ _ABBREVIATIONS = {
     "LaTeX": "LaTeX",
     "TeX": "TeX",
 }
+# Signs that reference managers write as macros because the bare sign means something to LaTeX.
+_SIGNS = {
+    "textless": "<",
+    "textgreater": ">",
+    "textbar": "|",
+    "textquotesingle": "'",
+    "textquotedbl": '"',
+    "textasciitilde": "~",
+    "textasciicircum": "^",
+    "textunderscore": "_",
+    "copyright": "©",
+    "slash": "/",
+}
 _BARE_BRACES = re.compile(r"\{([^{},\\$]*)\}")
 
 
@@ -126,6 +139,8 @@ def _symbol(found: re.Match[str]) -> str:
     if name in _ABBREVIATIONS:
         after = found[0][len(name) + 1 :]
         return _ABBREVIATIONS[name] + ("" if after == "{}" else after)
+    if name in _SIGNS:
+        return _SIGNS[name]
     converted = _character(name)
     if not converted:
         return found[0]

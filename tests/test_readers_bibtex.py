@@ -126,6 +126,19 @@ def test_ties_are_blanks_and_other_tildes_are_not() -> None:
     assert record.abstract == "It is ~5, or 5~10 ñ."
 
 
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [
+        ("Of \\textit{Homo {S}apiens} and cats", "Of Homo Sapiens and cats"),
+        ("On {\\textless}i{\\textgreater}E. coli{\\textless}/i{\\textgreater}", "On E. coli"),
+        ("p {\\textless} 5 {\\textbar} D\\textquotesingle alembert", "p < 5 | D'alembert"),
+        ("{The {DNA} of {\\ss} and \\v{c}}", "The DNA of ß and č"),
+    ],
+)
+def test_what_reference_managers_write_in_titles(raw: str, title: str) -> None:
+    assert only(bibtex, f"@misc{{a, title={{{raw}}}}}").title == title
+
+
 def test_addresses_in_howpublished() -> None:
     assert only(bibtex, "@misc{a, title={A}, howpublished={\\url{http://a.example/x\\_y}}}").url == "http://a.example/x_y"
 

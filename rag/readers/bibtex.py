@@ -168,9 +168,9 @@ def _record(file: Opened, position: int, block: _Block, parents: dict[str, _Bloc
     notes = [clean_title(note) for note in fields.peek("note", "annote")]
     record = make_record(
         file.source(position),
-        title=f"{title}: {subtitle}" if subtitle else title,
+        title=ungrouped(f"{title}: {subtitle}" if subtitle else title or ""),
         abstract=ungrouped(fields.joined("abstract") or ""),
-        venue=fields.first("journal", "journaltitle", "booktitle", "maintitle", "series"),
+        venue=ungrouped(fields.first("journal", "journaltitle", "booktitle", "maintitle", "series") or ""),
         year=fields.year("year", "date", "issued"),
         url=_url(fields),
         doi=_bare(fields.first("doi")) or next((found for note in notes if (found := doi_of(note))), None),
