@@ -232,3 +232,10 @@ def test_fields_are_used_up_once_and_the_rest_is_kept() -> None:
     assert fields.year("D") == 2001
     assert fields.rest() == {"A": "y", "D": "May 2001\nz"}
     assert (fields.line, "C" in fields, fields.first("Q")) == (7, False, None)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
+def test_chinese_exports_come_in_several_encodings(encoding: str) -> None:
+    text = "RT Journal Article\r\nA1 张三;李四\r\nT1 检索增强生成方法研究综述\r\nJF 计算机学报\r\nYR 2020\r\n"
+    record = only(refworks, text.encode(encoding))
+    assert (record.title, record.venue, record.year) == ("检索增强生成方法研究综述", "计算机学报", 2020)
