@@ -35,6 +35,9 @@ _REFUSES = re.compile(
     r"|(?:there is )?no (?:information|evidence|mention|answer|data)\b"
     r"|not (?:stated|mentioned|specified|provided|given|answerable)\b|unknown\b|it is (?:not|un)\s?(?:clear|known|"
     r"stated|specified|mentioned)"
+    r"|[^.]{0,120}\b(?:is|are|was|were|has|have)(?: not|n['’]t)\s+(?:been\s+)?(?:explicitly |directly |specifically )?"
+    r"(?:specified|stated|mentioned|provided|given|reported|disclosed|included|described|available|discussed)\b"
+    r"(?=\s*(?:$|[.,;]|in\b|by\b|within\b|anywhere\b))"
     r"|(?:我)?(?:不知道|无法(?:回答|确定|得知)|没有(?:提到|提及|说明|相关)|(?:证据|摘要|论文|文中)[^。]{0,12}(?:没有|未)(?:提|说|给|包含|说明|提供|提及|提到))"
     r")",
     re.I,

@@ -40,10 +40,15 @@ FEATURES = ("cover_one", "cover_two", "cover_paper", "order", "pairs", "cosine",
 MOST_PAPERS = 3
 # Share of the claim that a second sentence must add to be taken.
 NEEDED = 0.1
+# Papers are checked that have at least this share of what the best paper's sentence has of the claim.
+NEAR_BEST = 0.6
 _PROPOSED = re.compile(
     r"(?:\b(?:we|this paper|this work|paper)\s+(?:\w+\s+)?(?:propos|introduc|present|develop|releas|build|bring|design|"
     r"call|term|construct|creat|describ|contribut)\w*|(?:call(?:ed)?|named|term(?:ed)?|dubbed|coined)\b)[^.;]{0,140}$",
     re.I,
+)
+_YES_NO = re.compile(
+    r"^\W*(?:is|are|was|were|does|do|did|can|could|has|have|had|will|would|should|may)\b|吗[？?]?\s*$", re.I
 )
 # A sentence that speaks of the paper's own thing without naming it, so that a claim may name it.
 _SELF = re.compile(
@@ -143,8 +148,10 @@ class Verifier:
         """How each paper with a sentence in common bears on `claim`, a statement without framing."""
         if is_cjk(claim):
             return tuple(finding for n, paper in papers if (finding := foreign(claim, n, prepare(paper))) is not None)
-        chosen = [(n, prepare(paper), _choose(claim, prepare(paper))) for n, paper in papers]
-        chosen = [(n, source, places) for n, source, places in chosen if places]
+        weighed = [(n, prepare(paper), *_choose(claim, prepare(paper))) for n, paper in papers]
+        # A paper with far less in common than the best would only cost the encoder's time.
+        least = NEAR_BEST * max((worth for *_, worth in weighed), default=0.0)
+        chosen = [(n, source, places) for n, source, places, worth in weighed if places and worth >= least]
         cosines = self._cosines(claim, [source.spans[places[0]].text for _, source, places in chosen])
         return tuple(
             _finding(claim, n, source, places, cosine)
@@ -159,14 +166,19 @@ class Verifier:
 
 
 def restates(claim: str, question: str) -> bool:
-    """Whether `claim` adds no word, number or name to `question`."""
+    """Whether `claim` adds no word, number or name to `question`; to a question for yes or no a claim is the answer."""
+    if _YES_NO.match(question):
+        return False
     asked = stems(question)
     new = [word for word in content(claim) if word.stem not in asked and word.weight == 1.0]
     return not new and not is_cjk(claim)
 
 
-def _choose(claim: str, source: Source) -> tuple[int, ...]:
-    """Places of the one or two sentences that together cover most of the claim; none where nothing is in common."""
+def _choose(claim: str, source: Source) -> tuple[tuple[int, ...], float]:
+    """Places of the one or two sentences that together cover most of the claim, and how much the first has of it.
+
+    No places where nothing is in common.
+    """
     wanted = {word.stem: word.weight for word in content(claim)}
     held = [{s for s in stems(span.text) if s in wanted} for span in source.spans]
     claim_numbers = numbers(claim)
@@ -178,7 +190,7 @@ def _choose(claim: str, source: Source) -> tuple[int, ...]:
     scores = [worth(place) for place in range(len(source.spans))]
     first = int(np.argmax(scores))
     if scores[first] <= 0.5:
-        return ()
+        return (), 0.0
     rest = {s: w for s, w in wanted.items() if s not in held[first]}
     missing = [n for n in claim_numbers if not any(n.equals(o) for o in source.numbers[first])]
 
@@ -191,8 +203,8 @@ def _choose(claim: str, source: Source) -> tuple[int, ...]:
     gains = [adds(place) if place != first else 0.0 for place in range(len(source.spans))]
     second = int(np.argmax(gains))
     if gains[second] >= max(1.0, NEEDED * sum(wanted.values())):
-        return (first, second)
-    return (first,)
+        return (first, second), scores[first]
+    return (first,), scores[first]
 
 
 def _finding(claim: str, n: int, source: Source, places: tuple[int, ...], cosine: float) -> Finding:

@@ -119,6 +119,8 @@ def test_an_answer_holds_when_something_is_supported_and_of_the_sort_asked_for()
         "The evidence does not mention the batch size.",
         "The paper doesn't explicitly state it.",
         "There is no information about cooking.",
+        "The batch size used to train KettleNet was not specified in the evidence.",
+        "The price is not stated.",
         "我不知道。",
         "证据中没有提到批量大小。",
     ],
@@ -127,7 +129,15 @@ def test_a_model_that_refuses_is_understood(text: str) -> None:
     assert is_refusal(text)
 
 
-@pytest.mark.parametrize("text", ["KettleNet does not need labels.", "It knows no limits.", "The paper provides code."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KettleNet does not need labels.",
+        "It knows no limits.",
+        "Steam is not available to valves.",
+        "The paper provides code.",
+    ],
+)
 def test_an_answer_is_no_refusal(text: str) -> None:
     assert not is_refusal(text)
 

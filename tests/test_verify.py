@@ -81,6 +81,13 @@ def test_a_sentence_that_only_restates_the_question_is_unsupported() -> None:
     assert not restates("KettleNet reaches it on six public kettles.", question.standalone)
 
 
+def test_a_claim_answers_a_question_for_yes_or_no() -> None:
+    question = ask("Does KettleNet need labelled recordings?")
+    verifier = Verifier(FakeEncoder())
+    assert verifier.check("No, KettleNet does not need labelled recordings.", PAPERS, question).citations == (1,)
+    assert verifier.check("Yes, KettleNet needs labelled recordings.", PAPERS, question).support == "unsupported"
+
+
 def test_several_papers_may_support_a_sentence() -> None:
     twin = (4, KETTLE)
     checked = Verifier(FakeEncoder()).check("KettleNet outperforms SteamCast in noisy kitchens.", (*PAPERS, twin))
