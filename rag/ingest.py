@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from rag.identity import Conflict, paper_from
+from rag.identity import Conflict, is_sure, keys, paper_from
 from rag.index import Index
 from rag.matching import Draft, Drafts
 from rag.readers import FileRead, read
@@ -18,7 +18,7 @@ from rag.readers.expand import walk
 from rag.records import Entry, Known, Writing, record_hash
 from rag.report import FileReport, IngestOptions, IngestProgress, IngestReport, Progress, Stage, unchanged_report
 from rag.storing import Pipeline
-from rag.types import Record, Rejected
+from rag.types import Paper, Record, Rejected
 
 __all__ = ["FileReport", "IngestOptions", "IngestProgress", "IngestReport", "ingest"]
 
@@ -85,7 +85,7 @@ class _Run:
     def _skip(self, place: str, stamp: str | None) -> bool:
         """Whether a file or folder is as it was when it was last read to its end; its report is then kept."""
         known = self.records.reading(place) if stamp else None
-        if known is None or known[0] != stamp:
+        if known is None or known[0] != stamp or (self.options.prune and self.records.holds_gone(place)):
             return False
         for stored in known[1]:
             self.files[stored["file"]] = unchanged_report(stored)
@@ -109,8 +109,8 @@ class _Run:
             else:
                 report = self._close(item, open_files.pop(item.path, None))
                 reports.append(report)
-        if self.options.prune and place != "-" and Path(place).is_dir():
-            self._prune_missing(place, {report.file for report in reports})
+        if place != "-" and Path(place).is_dir():
+            self._missing(place, {report.file for report in reports})
         if stamp:
             kept = [report.stored() for report in reports]
             self.pipeline.note(lambda writing: writing.finish_reading(place, stamp, kept))
@@ -126,14 +126,12 @@ class _Run:
     def _report(self, path: str) -> FileReport:
         return self.files.setdefault(path, FileReport(path))
 
-    def _prune_missing(self, folder: str, seen: set[str]) -> None:
+    def _missing(self, folder: str, seen: set[str]) -> None:
         """Entries of files that were in the folder and are gone."""
         for path in self.records.paths_under(folder):
             if path not in seen:
-                report = self._report(path)
-                report.note = "no longer there"
-                for known in self.records.known_entries(path):
-                    self.prune(known, report)
+                self._report(path).note = "no longer there"
+                _File(self, path).finish(whole=True)
 
     # What becomes of an entry
 
@@ -311,7 +309,7 @@ class _File:
                 continue
             for known in before.get(anchor, ()):
                 paper = papers.get(known.row)
-                if paper is not None and _shared(entry.record, f"{paper.title} {paper.abstract}") >= EDITED:
+                if paper is not None and _may_be_edited(entry.record, paper):
                     pairs[number] = known
                     before[anchor].remove(known)
                     break
@@ -323,6 +321,13 @@ def _move(writing: Writing, moves: Sequence[tuple[int, int]]) -> None:
     for number, position in moves:
         writing.place_entry(number, position)
     writing.refresh_sources(writing.rows_of_entries([number for number, _ in moves]))
+
+
+def _may_be_edited(record: Record, paper: Paper) -> bool:
+    """Whether an entry without a key of the paper's may still be what the paper's entry was edited into."""
+    kinds = [{key.partition(":")[0] for key in keys(one) if is_sure(key)} for one in (record, paper)]
+    # Identifiers of one kind that differ tell papers apart, however alike they are.
+    return not kinds[0] & kinds[1] and _shared(record, f"{paper.title} {paper.abstract}") >= EDITED
 
 
 def _shared(record: Record, text: str) -> float:

@@ -260,6 +260,13 @@ class Records:
         found = self._one("SELECT stamp, report FROM files WHERE path = ? AND stamp IS NOT NULL", [path])
         return None if found is None else (found[0], orjson.loads(found[1]))
 
+    def holds_gone(self, place: str) -> bool:
+        """Whether a file, or a file below a folder, had entries that it no longer has and that were not pruned."""
+        query = (
+            "SELECT 1 FROM entries JOIN files USING (file) WHERE position < 0 AND (path = ? OR substr(path, 1, ?) = ?)"
+        )
+        return self._one(query, [place, len(place) + 1, f"{place}/"]) is not None
+
     def known_entries(self, path: str) -> list[Known]:
         """What is known of a file's entries, in the order of their positions."""
         return [

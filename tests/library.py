@@ -24,7 +24,7 @@ def word(stem: str, number: int) -> str:
 def paper(number: int, **changes: Any) -> Paper:
     """An invented paper; papers of different numbers share few words."""
     subject = SUBJECTS[number % len(SUBJECTS)]
-    fields = {
+    fields: dict[str, Any] = {
         "paper_id": f"p{number}",
         "title": f"Method{number} for {subject}",
         "abstract": f"We study {subject} with {word('device', number)}. It reaches {number} points "

@@ -18,6 +18,7 @@ from rag.errors import EmbedderMismatch, InputError, LibraryBusy, LibraryDamaged
 from rag.index import Index, PreparedPaper
 from rag.locks import Lock
 from rag.prepare import prepare
+from rag.records import FloatArray
 from rag.settings import Settings
 from rag.types import Filters
 from tests.fakes import FakeEncoder
@@ -33,14 +34,17 @@ def index(tmp_path: Path) -> Iterator[Index]:
         yield index
 
 
-def asked(index: Index, text: str) -> np.ndarray:
-    return index.encoder.encode([text])[0]
+def asked(index: Index, text: str) -> FloatArray:
+    vectors = index.encoder.encode([text])
+    return vectors.reshape(-1)
 
 
 def test_a_paper_is_found_by_meaning_and_by_words(index: Index) -> None:
     wanted = paper(7)
     (row,) = [row for row, one in index.papers(index.rows()).items() if one.paper_id == "p7"]
-    assert index.dense(asked(index, f"{wanted.title}. {wanted.abstract}"), 3)[0] == (row, pytest.approx(1, abs=1e-3))
+    ((nearest, cosine), *_) = index.dense(asked(index, f"{wanted.title}. {wanted.abstract}"), 3)
+    assert nearest == row
+    assert cosine == pytest.approx(1, abs=1e-3)
     assert index.lexical("What does devicek do?", 3)[0][0] == row
     assert index.papers([row])[row] == wanted
     in_step(index)
@@ -118,9 +122,8 @@ def test_removed_papers_are_gone_and_their_rows_never_used_again(index: Index) -
 
 def test_a_paper_is_found_by_every_reference(tmp_path: Path) -> None:
     with opened(tmp_path) as index:
-        known = paper(
-            1, doi="10.1234/ab.5", arxiv_id="2401.00001", pmid="123456", aliases=("old-1",), openreview_id="aBcDeF12"
-        )
+        ids = {"doi": "10.1234/ab.5", "arxiv_id": "2401.00001", "pmid": "123456", "openreview_id": "aBcDeF12"}
+        known = paper(1, aliases=("old-1",), **ids)
         untitled = paper(2, title="Something about grasping", titled=False)
         fill(index, [known, untitled])
         for reference in (
@@ -189,11 +192,11 @@ def test_another_embedder_is_refused_with_the_command_that_mends_it(tmp_path: Pa
     with opened(tmp_path) as index:
         fill(index, [paper(1), paper(2)])
     other = FakeEncoder(dimension=32, name="other")
-    with pytest.raises(EmbedderMismatch, match="fake-encoder .*other.*abstract-qa reindex"):
+    with pytest.raises(EmbedderMismatch, match=r"fake-encoder .*other.*abstract-qa reindex"):
         opened(tmp_path, encoder=other)
+    changed = FakeEncoder(dimension=64, max_tokens=30)
+    changed.fingerprint = FakeEncoder(dimension=64).fingerprint
     with pytest.raises(EmbedderMismatch, match="chunks"):
-        changed = FakeEncoder(dimension=64, max_tokens=30)
-        changed.fingerprint = FakeEncoder(dimension=64).fingerprint
         opened(tmp_path, encoder=changed)
     with opened(tmp_path, encoder=other, rebuild=True) as index:
         assert index.manifest.embedder == "other"
@@ -258,7 +261,8 @@ def test_a_reader_sees_what_another_process_stored(tmp_path: Path) -> None:
         reader.dense(asked(reader, "zebra"), 1)
         writer = (
             "import sys; from pathlib import Path; from tests.library import *\n"
-            "with opened(Path(sys.argv[1])) as index: fill(index, [paper(50, title='Zebra', abstract='Zebras zigzag.')])"
+            "with opened(Path(sys.argv[1])) as index:\n"
+            "    fill(index, [paper(50, title='Zebra', abstract='Zebras zigzag.')])"
         )
         subprocess.run([sys.executable, "-c", writer, str(tmp_path)], check=True, timeout=120)
         (row,) = reader.records.rows_of_ids(["p50"])
@@ -277,7 +281,7 @@ def test_many_threads_read_while_one_writes(index: Index) -> None:
                 assert index.dense(asked(index, "We study graph pooling"), 5)
                 assert index.lexical("graph pooling", 5)
                 assert index.dense(asked(index, "graph"), 5, Filters(venue="ICLR"))
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the test tells it
             errors.append(error)
 
     threads = [threading.Thread(target=read) for _ in range(4)]
@@ -328,20 +332,11 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+CHROMA_FILES = ["chroma.sqlite3", "data_level0.bin", "header.bin", "length.bin", "index_metadata.pickle"]
+
+
 @pytest.mark.parametrize("how", ["cut", "garbage", "empty"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "chroma.sqlite3",
-        "data_level0.bin",
-        "header.bin",
-        "length.bin",
-        "index_metadata.pickle",
-        "meta.json",
-        "*.store",
-        "*.term",
-    ],
-)
+@pytest.mark.parametrize("name", [*CHROMA_FILES, "meta.json", "*.store", "*.term"])
 def test_a_damaged_index_is_made_anew_without_embedding(large: Path, tmp_path: Path, name: str, how: str) -> None:
     home = tmp_path / "home"
     shutil.copytree(large, home)

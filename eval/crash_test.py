@@ -1,0 +1,118 @@
+"""Kill an ingest with `kill -9` at random moments and look at the library after each.
+
+    python -m eval.crash_test FILE [--kills 50] [--papers 3000] [--seed 1] [--home DIR]
+
+FILE is JSON lines (or .jsonl.gz). Vectors are random, so that only reading and storing is tried. Prints one line a kill
+and ends with status 1 when a paper was lost or doubled or the three parts of the library did not agree.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import numpy as np
+
+from rag.embeddings import Encoder, FloatArray, Offsets, unit
+from rag.index import Index
+from rag.ingest import IngestOptions, ingest
+from rag.settings import Settings
+
+CHILD = "--child"
+
+
+class RandomEncoder(Encoder):
+    """A fixed random vector for each text."""
+
+    name = fingerprint = "random"
+    dimension = 384
+    max_tokens = 256
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        return self.encode_with_spans(texts, [()] * len(texts))[0]
+
+    def encode_with_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        vectors = unit(np.array([self._vector(text) for text in texts], dtype=np.float32))
+        return vectors, [
+            np.repeat(vector[None], len(wanted), axis=0) for vector, wanted in zip(vectors, spans, strict=True)
+        ]
+
+    def token_offsets(self, text: str) -> Offsets:
+        # Four characters a token, as English text has it with this kind of tokenizer.
+        return [(start, min(start + 4, len(text))) for start in range(0, len(text), 4)]
+
+    def _vector(self, text: str) -> FloatArray:
+        seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+        return np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
+
+
+def _open(home: Path, *, write: bool = False) -> Index:
+    return Index.open(Settings(home=home), RandomEncoder(), write=write)
+
+
+def _kill(home: Path, file: Path, after_s: float) -> None:
+    command = [sys.executable, "-m", "eval.crash_test", CHILD, str(home), str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout is not None:
+            process.stdout.readline()
+        time.sleep(after_s)
+        process.kill()
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--kills", default=50, show_default=True)
+@click.option("--papers", default=3000, show_default=True)
+@click.option("--seed", default=1, show_default=True)
+@click.option("--home", type=click.Path(path_type=Path), default=None, help="Where (default: a temporary folder).")
+def main(file: Path, kills: int, papers: int, seed: int, home: Path | None) -> None:
+    """See the module."""
+    moments = random.Random(seed)
+    with tempfile.TemporaryDirectory() as scratch:
+        place = home or Path(scratch) / "home"
+        part = Path(scratch) / "papers.jsonl"
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+            part.write_text("".join(line for _, line in zip(range(papers), lines, strict=False)))
+        stored = 0
+        for number in range(1, kills + 1):
+            # Reading all of it takes some seconds; once it is all in, it is forgotten and begun again.
+            _kill(place, part, moments.uniform(0.0, 6.0))
+            start = time.monotonic()
+            with _open(place) as index:
+                repaired_s = time.monotonic() - start
+                health = index.verify()
+                click.echo(
+                    f"{number}: {len(index)} papers, opened in {repaired_s:.2f} s; {' '.join(index.notes) or 'nothing to do'}"
+                )
+                if health.problems or len(index) < stored:
+                    raise click.ClickException(f"after kill {number}: {health} and {stored} papers before")
+                stored = len(index)
+                if stored >= papers * 0.98:
+                    index.remove([paper.paper_id for paper in index.papers(index.rows()[::2]).values()])
+                    stored = len(index)
+        with _open(place, write=True) as index:
+            report = ingest([part], index, IngestOptions())
+            titles = [(paper.title, paper.abstract) for paper in index.papers(index.rows()).values()]
+            health = index.verify()
+            click.echo(f"At the end: {report.papers} papers of {papers} entries, {health}")
+            if health.problems or len(set(titles)) != len(titles) or report.rejected:
+                raise click.ClickException("papers are doubled, rejected, or the parts do not agree")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == [CHILD]:
+        with _open(Path(sys.argv[2]), write=True) as opened:
+            click.echo("opened")
+            ingest([sys.argv[3]], opened, IngestOptions())
+    else:
+        main()
