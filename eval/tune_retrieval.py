@@ -153,13 +153,14 @@ def report(sets: Mapping[str, Sequence[Case]]) -> tuple[list[str], dict[str, dic
     most = max(map(len, cases))
     shares = [most / len(found) for found in cases]
     lines = [f"| features | {' | '.join(sets)} (R@1 / R@5 / R@20) |", "| --- |" + " --- |" * len(sets)]
-    for name in ("bm25", "whole", "sentence"):
-        lines.append(row(f"{name} alone", [[place(case, {name: 1.0}) for case in found] for found in cases]))
+    lines += [
+        row(f"{name} alone", [[place(case, {name: 1.0}) for case in found] for found in cases])
+        for name in ("bm25", "whole", "sentence")
+    ]
     lines.append(row("first stage: " + " + ".join(FIRST), held_out(cases, FIRST, shares)))
     base = ("whole", "sentence", "lexical")
     lines.append(row("lexical for bm25", held_out(cases, base, shares)))
-    for name in SECOND[1:]:
-        lines.append(row(f"  and {name}", held_out(cases, (*base, name), shares)))
+    lines += [row(f"  and {name}", held_out(cases, (*base, name), shares)) for name in SECOND[1:]]
     everything = ("whole", "sentence", *SECOND)
     lines.append(row("all", held_out(cases, everything, shares)))
     flat = [case for found in cases for case in found]

@@ -1,7 +1,7 @@
 """A follow-up question made standalone from the conversation, by rules.
 
-A question depends on what came before when it opens like a continuation ("and its accuracy?", "what about 2024?",
-"那…呢？") or refers by a pronoun to something that it does not name itself. Its subject is then the system or paper that
+A question depends on what came before when it opens like a continuation ("and its accuracy?", "what about 2024?") or
+refers by a pronoun to something that it does not name itself. Its subject is then the system or paper that
 the last question or answer was about, else the topic of the last question.
 """
 
@@ -20,7 +20,10 @@ _OPENING = re.compile(
     r"^\W*(?:and|but|so|also|then|ok(?:ay)?|what\s+about|how\s+about|what\s+else|same\s+for|那么?|还有|以及|另外)\b[\s,:]*|^那么?",
     re.IGNORECASE,
 )
-_ABOUT = re.compile(r"^\W*(?:(?:and|but|so|ok(?:ay)?)[\s,]+)?(?:what|how)\s+about\s+(?P<what>.+?)\W*$|^\W*那么?(?P<zwhat>.+?)呢\W*$", re.I | re.S)
+_ABOUT = re.compile(
+    r"^\W*(?:(?:and|but|so|ok(?:ay)?)[\s,]+)?(?:what|how)\s+about\s+(?P<what>.+?)\W*$|^\W*那么?(?P<zwhat>.+?)呢\W*$",
+    re.IGNORECASE | re.DOTALL,
+)
 _THING = (
     r"(?:paper|method|model|approach|work|study|system|dataset|benchmark|framework|algorithm|technique|article|one"
     r"|authors?|results?|library|architecture|task)"
@@ -37,16 +40,26 @@ _AUTHORS = re.compile(
     r"(?!\s+(?:on|about|of|by|for|from|that|which|with|in|to|called|named|proposed|introducing|\w+ing)\b)",
     re.IGNORECASE,
 )
-_ORDINAL = re.compile(r"\bthe\s+(?P<which>first|second|third|fourth|fifth|last)\s+(?:one|paper|work|method|article)\b", re.IGNORECASE)
+_ORDINAL = re.compile(
+    r"\bthe\s+(?P<which>first|second|third|fourth|fifth|last)\s+(?:one|paper|work|method|article)\b"
+    r"(?!\s+(?:to|that|which|on|about)\b)",
+    re.IGNORECASE,
+)
 _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
-_VERB = re.compile(r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would)\b|\w(?:es|ed)\b", re.IGNORECASE)
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|do|does|did|has|have|had|can|could|should|will|would)\b|\w(?:es|ed)\b", re.IGNORECASE
+)
 _PREPOSITION = re.compile(r"^(?P<preposition>on|in|for|with|at|under|from|against|over)\s+\S", re.IGNORECASE)
 # "it" that refers to nothing: "Is it possible to prune …", "what does it mean to be …".
 _EMPTY_IT = re.compile(
-    r"\bit(?:'s|\s+is|\s+was)?\s+(?:\w+\s+)?(?:possible|true|known|necessary|hard|easy|feasible|NP-hard|clear|useful|mean|take|help|better|safe)\b",
+    r"\bit(?:'s|\s+is|\s+was)?\s+(?:\w+\s+)?(?:possible|true|known|necessary|hard|easy|feasible|NP-hard|clear|useful|mean|take"
+    r"|help|better|safe)\b",
     re.IGNORECASE,
 )
-_ZH_PRONOUN = re.compile(r"它们?的?|其(?!他|它|中|实|余)|(?:这|该|此|上述)(?:篇|个|种|项)?(?:论文|文章|方法|模型|工作|系统|数据集|框架|算法)的?|作者们?")
+_ZH_PRONOUN = re.compile(
+    r"它们?的?|其(?!他|它|中|实|余)|作者们?"
+    r"|(?:这|该|此|上述)(?:篇|个|种|项)?(?:论文|文章|方法|模型|工作|系统|数据集|框架|算法)的?"
+)
 _CJK = re.compile(r"[\u3400-\u9fff]")
 # A name as systems have them: capitals inside, a digit, or a capitalised word away from the beginning.
 _NAME = re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?:[A-Za-z]+[\w+]*(?:[-/][\w+]+)*)(?![\w])", re.ASCII)
@@ -59,9 +72,13 @@ _ASKING = re.compile(
     r"(?:\s+(?:is|are|was|were|does|do|did|has|have|can|the|an?|there|about|many|much))*\s*",
     re.IGNORECASE,
 )
-_COMMON = frozenset(
-    ["AI", "ML", "NLP", "RL", "CV", "LLM", "LLMs", "GPU", "GPUs", "CPU", "API", "SOTA", "I", "A", "The", "What", "Which", "Who", "How", "Why", "When", "Where", "Is", "Are", "Does", "Do", "Did", "Was", "Were", "Has", "Have", "Can", "Could", "In", "On", "At", "Of", "For", "And", "But", "So", "It", "Its", "This", "That", "These", "Those", "They", "Tell", "Explain", "Describe", "Compare", "List", "Show", "By", "From", "With", "According", "Paper", "ICLR", "ICML", "NeurIPS", "ACL", "EMNLP", "CVPR", "AAAI", "ImageNet", "CIFAR", "COCO", "MNIST"]
-)
+# Capitalised words that name no system: words of asking, fields, venues, and the data sets that everyone uses.
+_NO_SYSTEMS = """
+AI ML NLP RL CV LLM LLMs GPU GPUs CPU API SOTA I A The What Which Who How Why When Where Is Are Does Do Did Was Were
+Has Have Can Could In On At Of For And But So It Its This That These Those They Tell Explain Describe Compare List
+Show By From With According Paper ICLR ICML NeurIPS ACL EMNLP CVPR AAAI ImageNet CIFAR COCO MNIST
+"""
+_COMMON = frozenset(_NO_SYSTEMS.split())
 _BARE = re.compile(r"^(?:why|how|when|where|who|really)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s")
 _SHORT = 4  # words of a question that may leave out its verb
@@ -106,11 +123,16 @@ def _rewrite(text: str, last: str, answer: str | None, resolve: Resolve) -> Stan
         return Standalone(swapped, True)
     subject, is_name = _ordinal(rest, answer, resolve) or _subject(last, answer, resolve)
     if subject is None or not rest or _BARE.match(rest):
-        return Standalone(f"{last.rstrip(' ?？.。')} – {rest or text.strip()}{'？' if chinese else '?'}", True, sure=False)
+        return Standalone(
+            f"{last.rstrip(' ?？.。')} – {rest or text.strip()}{'？' if chinese else '?'}", True, sure=False
+        )
     put = _put(rest, subject, chinese) if is_name else None
     if put is None:
         short = len(rest.split()) <= _SHORT and not _VERB.search(rest)
-        put = f"{subject}的{rest}" if chinese else f"{rest} of {subject}" if short and is_name and about else f"{rest} ({subject})"
+        if chinese:
+            put = f"{subject}的{rest}"
+        else:
+            put = f"{rest} of {subject}" if short and is_name and about else f"{rest} ({subject})"
     put = put if chinese else put[:1].upper() + put[1:]
     return Standalone(put + ("？" if chinese else "?"), True, sure=is_name)
 
@@ -207,11 +229,11 @@ def _swap(what: str, last: str) -> str | None:
     if year := _ONLY_YEAR.match(what):
         if _YEARS.search(last):
             return _YEARS.sub(year["year"], last)
-        tail = "？" if _CJK.search(last) else "?"
-        return f"{last.rstrip(' ?？.。')} {'' if _CJK.search(last) else 'in '}{year['year']}{'年' if tail == '？' else ''}{tail}"
+        kept = last.rstrip(" ?？.。")
+        return f"{kept} {year['year']}年？" if _CJK.search(last) else f"{kept} in {year['year']}?"
     if preposition := _PREPOSITION.match(what):
-        tail = re.compile(rf"\s{preposition['preposition']}\s+[^,?]+(?=[?.]?\s*$)", re.IGNORECASE)
-        kept = tail.sub("", last).rstrip(" ?.")
+        same = re.compile(rf"\s{preposition['preposition']}\s+[^,?]+(?=[?.]?\s*$)", re.IGNORECASE)
+        kept = same.sub("", last).rstrip(" ?.")
         return f"{kept} {what}?"
     name = _ONLY_NAME.match(what)
     old = _name_phrase(last)
@@ -235,7 +257,8 @@ def _put(text: str, subject: str, chinese: bool) -> str | None:
     if found and empty and empty.start() == found.start():
         found = None
     if owner and (found is None or owner.start() < found.start()):
-        return f"{text[: owner.start()]}{subject}{chr(39) if subject.endswith('s') else chr(39) + 's'}{text[owner.end() :]}"
+        ending = "'" if subject.endswith("s") else "'s"
+        return f"{text[: owner.start()]}{subject}{ending}{text[owner.end() :]}"
     if found:
         return f"{text[: found.start()]}{subject}{text[found.end() :]}"
     if authors := _AUTHORS.search(text):

@@ -66,20 +66,24 @@ _WHICH = _rule(
 _PLEASE = r"^\W*(?:please\s+|can\s+you\s+|could\s+you\s+)*"
 _COMPARE = (
     _rule(
-        _PLEASE + r"""(?:compare|comparison\s+(?:of|between))\s+(?P<a>.+?)\s*
+        _PLEASE
+        + r"""(?:compare|comparison\s+(?:of|between))\s+(?P<a>.+?)\s*
         (?:\bwith\b|\bto\b|\band\b|\bagainst\b|\bvs\.?|\bversus\b|,)\s*(?P<b>.+)"""
     ),
     _rule(
-        _PLEASE + r"""(?:what\s+(?:is|are)\s+|explain\s+)(?:the\s+)?(?:main\s+|key\s+)?
+        _PLEASE
+        + r"""(?:what\s+(?:is|are)\s+|explain\s+)(?:the\s+)?(?:main\s+|key\s+)?
         (?:differences?|similarit(?:y|ies)|distinction)\s+between\s+(?P<a>.+?)\s+and\s+(?P<b>.+)"""
     ),
     _rule(_PLEASE + r"""what\s+(?:do|have)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)\s+(?:have\s+)?in\s+common\b"""),
     _rule(
-        _PLEASE + r"""how\s+(?:do|does|did|is|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)
+        _PLEASE
+        + r"""how\s+(?:do|does|did|is|are)\s+(?P<a>.+?)\s+and\s+(?P<b>.+?)
         \s+(?:differ|compare|relate)\b(?!\s+(?:with|to|from))"""
     ),
     _rule(
-        _PLEASE + r"""how\s+(?:do|does|is|are)\s+(?P<a>.+?)\s+(?:differ(?:ent)?|compared?)\s+(?:from|to|with)\s+
+        _PLEASE
+        + r"""how\s+(?:do|does|is|are)\s+(?P<a>.+?)\s+(?:differ(?:ent)?|compared?)\s+(?:from|to|with)\s+
         (?P<b>[^,]+)$"""
     ),
     _rule(r"""^(?P<a>[^,:]+?)\s+(?:vs\.?|versus)\s+(?P<b>[^,:]+)$"""),
@@ -99,7 +103,9 @@ _TAIL = re.compile(
     r"|(?:的|有什么|有何)?(?:区别|不同|差异|异同)\S*$",
     re.IGNORECASE,
 )
-_SHARED = re.compile(r"\s+(?:for|on|in\s+terms\s+of|with\s+respect\s+to|regarding|at|in)\s+(?P<aspect>[^,?]+)$", re.IGNORECASE)
+_SHARED = re.compile(
+    r"\s+(?:for|on|in\s+terms\s+of|with\s+respect\s+to|regarding|at|in)\s+(?P<aspect>[^,?]+)$", re.IGNORECASE
+)
 _EDGE = " \t\n?？。.!！,，:;\"'“”「」《》"
 
 
@@ -125,8 +131,12 @@ def _sides(text: str) -> tuple[str, ...]:
         if found := pattern.search(text.strip()):
             a = _TAIL.sub("", found["a"].strip(_EDGE)).strip(_EDGE)
             b = _TAIL.sub("", found["b"].strip(_EDGE)).strip(_EDGE)
-            if not a or not b or any(
-                len(side) > _SIDE_CHARACTERS or len(side.split()) > _SIDE_WORDS for side in (a, _SHARED.sub("", b))
+            if (
+                not a
+                or not b
+                or any(
+                    len(side) > _SIDE_CHARACTERS or len(side.split()) > _SIDE_WORDS for side in (a, _SHARED.sub("", b))
+                )
             ):
                 continue
             shared = _SHARED.search(b)

@@ -25,11 +25,12 @@ _SCRIPTS = (
     ("th", re.compile(r"[\u0e00-\u0e7f]")),
 )
 # Words that no English question has, for the languages most often asked in with Latin letters.
-_WORDS = (
-    ("de", frozenset(["welche", "welcher", "welches", "wie", "viele", "und", "der", "die", "das", "ist", "eine", "für", "mit", "nicht", "arbeiten", "gibt"])),
-    ("fr", frozenset(["quels", "quelles", "quel", "quelle", "combien", "est", "les", "des", "une", "pour", "avec", "sont", "article", "dans", "articles"])),
-    ("es", frozenset(["qué", "cuáles", "cuál", "cuántos", "los", "las", "una", "para", "con", "son", "el", "artículo", "artículos", "sobre", "cómo"])),
-)
+_WORDS = {
+    "de": "welche welcher welches wie viele und der die das ist eine für mit nicht arbeiten gibt",
+    "fr": "quels quelles quel quelle combien est les des une pour avec sont article dans articles",
+    "es": "qué cuáles cuál cuántos los las una para con son el artículo artículos sobre cómo",
+}
+_WORD_SETS = tuple((code, frozenset(words.split())) for code, words in _WORDS.items())
 _LATIN_WORD = re.compile(r"[^\W\d_]+")
 NAMES = {
     "en": "English",
@@ -63,7 +64,7 @@ def detect(text: str) -> str:
     if found[code] >= letters * needed:
         return code
     words = [word.lower() for word in _LATIN_WORD.findall(text)]
-    for code, known in _WORDS:
+    for code, known in _WORD_SETS:
         hits = sum(word in known for word in words)
         if hits >= 2 and hits * 5 >= len(words):
             return code

@@ -55,7 +55,9 @@ def understand(
         notes.append(f"Understood as: {alone}")
     language = detect(alone)
     kind, parts = kind_of(alone[:RULES_READ])
-    said = restrict(alone, kind, filters, lambda name: _has_venue(index, name)) if short else Restriction(filters, alone)
+    said = (
+        restrict(alone, kind, filters, lambda name: _has_venue(index, name)) if short else Restriction(filters, alone)
+    )
     notes += said.notes
     search = said.rest
     if language != ENGLISH:

@@ -1,8 +1,8 @@
-"""The second look at the first candidates: how the words of a question occur in a paper, and its phrases in sentences.
+"""The second look at the best candidates: how the words of a question occur in a paper, and its phrases in sentences.
 
-Words: BM25 with the title counted twice and repeated words of the question counted as often as they occur (Robertson and
-Zaragoza, 2009), the rarity-weighted share of the question's words in the paper and in its title, neighbouring words that
-are neighbours in the paper too (after Metzler and Croft's sequential dependence, 2005), and abbreviations written
+Words: BM25 with the title counted twice and a question's repeated words as often as they occur (Robertson and Zaragoza,
+2009), the rarity-weighted share of the question's words in the paper and in its title, neighbouring words that are
+neighbours in the paper too (after Metzler and Croft's sequential dependence, 2005), and abbreviations written
 out. Phrases: late interaction (after Khattab and Zaharia, 2020), with phrases for tokens and sentences for documents.
 """
 
@@ -25,12 +25,13 @@ MOST_PHRASE_WORDS = 5
 _PIECE = re.compile(r"[^\W_]+|[^\w\s]")
 _CARRIES_ON = "-'’/"
 # Words of asking; a phrase ends at them.
-_ASKING = STOP_WORDS | frozenset(
-    "paper papers work works study studies article articles research method methods approach approaches propose"
-    " proposes proposed present presents presented introduce introduces introduced show shows showed first any some"
-    " there use uses used using could would recommend suggest provide give find list name example examples did does"
-    " via based new novel between also".split()
-)
+_ASKING_WORDS = """
+paper papers work works study studies article articles research method methods approach approaches propose proposes
+proposed present presents presented introduce introduces introduced show shows showed first any some there use uses used
+using could would recommend suggest provide give find list name example examples did does via based new novel between
+also
+"""
+_ASKING = STOP_WORDS | frozenset(_ASKING_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)

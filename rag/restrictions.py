@@ -32,9 +32,12 @@ _PERIOD = re.compile(
 )
 _PAPERS = r"(?:papers?|works?|articles?|abstracts?|studies|publications?|preprints?|research|literature|submissions?)"
 _PUBLISHED = r"(?:publish(?:ed)?|appear(?:ed|ing)?|presented|accepted|released|written|submitted|came\s+out|come\s+out)"
-_SAID_BEFORE = re.compile(rf"(?:\b(?:{_PAPERS}|{_PUBLISHED})|发表于|发表在)[\s,(]*(?:(?:are|were|is|was)\s+)?$", re.IGNORECASE)
+_SAID_BEFORE = re.compile(
+    rf"(?:\b(?:{_PAPERS}|{_PUBLISHED})|发表于|发表在)[\s,(]*(?:(?:are|were|is|was)\s+)?$", re.IGNORECASE
+)
 _SAID_AFTER = re.compile(
-    rf"^\s*(?:['’]s\s+)?(?:[\w-]+\s+){{0,3}}?{_PAPERS}\b|^\s*的?[^，。？]{{0,16}}?(?:发表|论文|文章|文献|工作)", re.IGNORECASE
+    rf"^\s*(?:['’]s\s+)?(?:[\w-]+\s+){{0,3}}?{_PAPERS}\b|^\s*的?[^，。？]{{0,16}}?(?:发表|论文|文章|文献|工作)",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z][A-Za-z&+*]*(?:-[A-Za-z]+)*")
 _TITLE_PHRASE = re.compile(
@@ -47,9 +50,13 @@ _FOLLOWED = re.compile(
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"^\s*(?:$|[?.!,;，。？]|(?:on|about|that|which|and|with)\b)", re.IGNORECASE)
+_YEAR_AFTER = re.compile(rf"\s*(?:['’-]\s*)?(?:{_YEAR}|(?<=['’])\d\d)(?!\w)")
+_YEAR_BEFORE = re.compile(rf"{_YEAR}\s*年?\s*的?\s*$")
+_SHORTEST = 3  # letters up to which a name in small letters is too likely an ordinary word
 _SPACES = re.compile(r"\s{2,}")
 _LEFT_OVER = re.compile(
-    rf"(?:[\s,;(]+(?:(?:in|at|from|of|by|and|are|were|is|was|that|{_PUBLISHED})\b[\s,]*)*)(?P<end>[\s?.!？。]*)$", re.IGNORECASE
+    rf"(?:[\s,;(]+(?:(?:in|at|from|of|by|and|are|were|is|was|that|{_PUBLISHED})\b[\s,]*)*)(?P<end>[\s?.!？。]*)$",
+    re.IGNORECASE,
 )
 _MANY: frozenset[Kind] = frozenset(("list", "count", "overview"))
 
@@ -107,12 +114,14 @@ def _venue(text: str, known: KnownVenue, cuts: list[tuple[int, int]]) -> str | N
     for word in _WORD.finditer(text):
         before, after = text[: word.start()], text[word.end() :]
         lead = _LEAD.search(before)
-        dated = re.match(rf"\s*(?:['’-]\s*)?(?:{_YEAR}|(?<=['’])\d\d)(?!\w)", after) or re.search(rf"{_YEAR}\s*年?\s*的?\s*$", before)
+        year_after = _YEAR_AFTER.match(after)
+        dated = year_after is not None or _YEAR_BEFORE.search(before) is not None
         capitals = sum(char.isupper() for char in word[0]) >= 2
+        followed = _FOLLOWED.match(after[year_after.end() :] if year_after else after) is not None
         meant = (
-            (bool(dated) and (capitals or bool(_FOLLOWED.match(after[dated.end() :] if dated.string is after else after))))
-            or (bool(_FOLLOWED.match(after)) and (capitals or len(word[0]) > 3))
-            or (lead is not None and capitals and bool(_ENDS.match(after)))
+            (dated and (capitals or followed))
+            or (followed and not dated and (capitals or len(word[0]) > _SHORTEST))
+            or (lead is not None and capitals and _ENDS.match(after) is not None)
         )
         if meant and len(word[0]) > 1 and known(word[0]):
             cuts.append((lead.start() if lead else word.start(), word.end()))
@@ -121,12 +130,12 @@ def _venue(text: str, known: KnownVenue, cuts: list[tuple[int, int]]) -> str | N
 
 
 def _years(text: str, kind: Kind, cuts: list[tuple[int, int]]) -> tuple[int | None, int | None]:
-    venue_at = [span for span in cuts]
+    venues = list(cuts)
     for period in _PERIOD.finditer(text):
         before, after = text[: period.start()], text[period.end() :]
-        beside_venue = any(not text[end : period.start()].strip(" -'’,年的") and end <= period.start() for _, end in venue_at) or any(
-            period.end() <= start and not text[period.end() : start].strip(" 年的在") for start, _ in venue_at
-        )
+        beside_venue = any(
+            not text[end : period.start()].strip(" -'’,年的") and end <= period.start() for _, end in venues
+        ) or any(period.end() <= start and not text[period.end() : start].strip(" 年的在") for start, _ in venues)
         said = bool(period["in"] or period["since"] or period["after"] or period["before"] or period["until"])
         said = said or bool(period["between"]) or bool(period["zsince"] or period["zbefore"])
         at_edge = not before.strip(" ,") or not after.strip(" ?.!？。")

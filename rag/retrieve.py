@@ -121,7 +121,11 @@ class Searcher:
         probabilities = self._weights.probability(table)
         scored = [
             Scored(
-                rows[i], paper, Features(*map(float, table[at])), float(scores[at]), float(probabilities[at]),
+                rows[i],
+                paper,
+                Features(*map(float, table[at])),
+                float(scores[at]),
+                float(probabilities[at]),
                 _quote(paper, stored[rows[i]], int(place[i])),
             )
             for at, (i, paper) in enumerate(zip(chosen, here, strict=True))
@@ -223,7 +227,12 @@ class LibraryRetriever(BaseRetriever):
     filters: Filters = NO_FILTERS
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002 - LangChain passes it
+    ) -> list[Document]:
         return documents(self.searcher.search(query, self.k, self.filters))
 
 

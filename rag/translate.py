@@ -29,7 +29,7 @@ COVERED = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """English for the search; `by_model` says whether a model had a part in it, `complete` whether nothing is missing."""
+    """English for the search. `by_model`: a model had a part in it; `complete`: the whole text is in it."""
 
     text: str
     by_model: bool
@@ -95,5 +95,5 @@ def _terms() -> tuple[dict[str, str], int]:
     """The glossary, Chinese to English ("" for words that say nothing to a search), and its longest term's length."""
     source = resources.files("rag").joinpath("data", "glossary_zh.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in source.splitlines() if line and not line.startswith("#"))
-    terms = {chinese: english for chinese, english in rows}
+    terms = {row[0]: row[1] for row in rows}
     return terms, max(map(len, terms))

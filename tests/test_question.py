@@ -253,7 +253,9 @@ def test_glossary_that_knows_enough_needs_no_model() -> None:
 
 @pytest.mark.parametrize("reply", ["Это по-русски, не перевод.", "", [GenerationError("no memory")]])
 def test_translation_that_is_none_is_not_used(reply: str | list[Exception]) -> None:
-    assert to_english("Насколько велика модель?", "ru", FakeChatModel(script=[reply])).text == "Насколько велика модель?"
+    assert (
+        to_english("Насколько велика модель?", "ru", FakeChatModel(script=[reply])).text == "Насколько велика модель?"
+    )
 
 
 def test_understanding_sums_up(index: Index) -> None:

@@ -1,4 +1,4 @@
-"""Papers for a question: candidates, second stage, filters, quotes; and what the words of a question find in a paper."""
+"""Papers for a question: candidates, second stage, filters, quotes; and what a question's words find in a paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag.fusion import NAMES, Features, Weights, weights
 from rag.index import Index, PreparedPaper
 from rag.prepare import prepare
 from rag.question import understand
-from rag.rerank import B, K1, match, phrases, query_terms
+from rag.rerank import K1, B, match, phrases, query_terms
 from rag.retrieve import LibraryRetriever, Searcher
 from rag.settings import load_settings
 from rag.types import Filters, Paper, Question, RankedPaper, Source
@@ -23,7 +23,9 @@ from tests.fakes import FakeEncoder
 
 
 def _paper(paper_id: str, title: str, abstract: str, venue: str, year: int) -> Paper:
-    return Paper(paper_id, title, abstract, venue=venue, year=year, sources=(Source("/in/list.txt", int(paper_id[1:])),))
+    return Paper(
+        paper_id, title, abstract, venue=venue, year=year, sources=(Source("/in/list.txt", int(paper_id[1:])),)
+    )
 
 
 PAPERS = (
@@ -39,7 +41,9 @@ def _open(folder: object, papers: Sequence[Paper]) -> Index:
     encoder = FakeEncoder(dimension=256, max_tokens=64)
     index = Index.open(load_settings(folder), encoder, write=True)  # type: ignore[arg-type]
     if papers:
-        index.put([PreparedPaper(paper, vectors) for paper, vectors in zip(papers, prepare(papers, encoder), strict=True)])
+        index.put(
+            [PreparedPaper(paper, vectors) for paper, vectors in zip(papers, prepare(papers, encoder), strict=True)]
+        )
     return index
 
 
@@ -130,7 +134,7 @@ def test_many_questions_are_embedded_in_one_call(index: Index) -> None:
 
 def test_score_gives_features_of_the_best_candidates(searcher: Searcher, index: Index) -> None:
     scored = searcher.score(understand("ocean currents", (), index), depth=2)
-    assert [each.paper.paper_id for each in scored][0] == "p2"
+    assert scored[0].paper.paper_id == "p2"
     assert len(scored) == 2
     assert scored[0].features.coverage == pytest.approx(1.0)
     assert scored[0].features.adjacent == pytest.approx(1.0)
@@ -188,7 +192,9 @@ def test_repeated_words_of_a_question_count_as_often() -> None:
     assert found.coverage == pytest.approx(1 / 2)
 
 
-@pytest.mark.parametrize(("question", "text"), [("GNN pruning", "graph neural networks"), ("graph neural network", "A GNN.")])
+@pytest.mark.parametrize(
+    ("question", "text"), [("GNN pruning", "graph neural networks"), ("graph neural network", "A GNN.")]
+)
 def test_abbreviation_meets_its_long_form(question: str, text: str) -> None:
     assert match(query_terms(question, lambda term: 1.0), Paper("x", "", text, titled=False), 3).abbreviation > 0
 
