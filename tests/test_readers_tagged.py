@@ -81,6 +81,12 @@ AU  - Rubbo B.
     assert second.line == 11
 
 
+def test_the_doi_of_a_supplement_is_no_conference_abstracts_own() -> None:
+    text = "<1. >\nVN  - Ovid Technologies\nTI  - T\nPT  - Conference Abstract\nDO  - http://dx.doi.org/10.1000/ABC\n"
+    record = only(medline, text)
+    assert (record.doi, record.url, record.extra["DO"]) == (None, None, "http://dx.doi.org/10.1000/ABC")
+
+
 WOS = """\ufeffFN Clarivate Analytics Web of Science
 VR 1.0
 PT J

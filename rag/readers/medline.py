@@ -58,7 +58,9 @@ def _entries(file: Opened) -> Iterator[Fields]:
 
 def _record(file: Opened, position: int, fields: Fields) -> Record:
     authors = fields.every("FAU") or fields.every("AU") or fields.every("CN")
-    places = fields.peek("LID", "AID", "DO", "SO")
+    # The DOI of a conference abstract in Embase is that of the supplement, which hundreds of abstracts share.
+    shared = any("conference abstract" in kind.lower() for kind in fields.peek("PT", "ST"))
+    links = [text for text in fields.peek("LID", "AID", "DO") if text.startswith("http") and not shared]
     return make_record(
         file.source(position),
         title=fields.first("TI", "BTI", "CTI", "TT"),
@@ -66,8 +68,8 @@ def _record(file: Opened, position: int, fields: Fields) -> Record:
         authors=[author for author in authors if author.rstrip(".").lower() != "et al"],
         venue=fields.first("JT", "TA", "JN") or _journal(fields.peek("SO")),
         year=fields.year("DP", "YR", "DEP", "PY", "SO", "EDAT", "CRDT"),
-        url=fields.first("URL", "UR") or next((text for text in places if text.startswith("http")), None),
-        doi=_doi(fields),
+        url=fields.first("URL", "UR") or next(iter(links), None),
+        doi=None if shared else _doi(fields),
         pmid=fields.first("PMID") or (fields.first("PM") if "PM" in fields else None),
         keywords=[word.replace("*", "") for word in fields.every("OT", "MH", "KW", "OD")],
         extra=fields.rest(),
