@@ -94,8 +94,10 @@ def _resolves(citation: Mapping[str, Any], pieces: Sequence[Mapping[str, Any]], 
     quote = str(citation.get("quote") or "")
     if quote not in paper.abstract and quote not in paper.title:
         return False
+    # A slice that reaches past the end still matches: the length must be compared too.
     return all(
-        0 <= int(piece["start"]) < int(piece["end"]) and paper.abstract[piece["start"] : piece["end"]] == piece["text"]
+        0 <= piece["start"] < piece["end"] <= len(paper.abstract)
+        and paper.abstract[piece["start"] : piece["end"]] == piece["text"]
         for piece in pieces
     )
 

@@ -138,13 +138,16 @@ def read_info(path: Path) -> Json:
     return info
 
 
-def read_rows(path: Path, items: Sequence[Item]) -> tuple[Scored, ...]:
-    """The scored questions of a finished run folder. Raises InputError where the run is not finished."""
-    scores = path / "scores.jsonl"
-    if not scores.is_file():
+def check_finished(path: Path) -> None:
+    """Raises InputError where the run in the folder is not finished."""
+    if not (path / "scores.jsonl").is_file():
         raise InputError("the run is not finished; run the same command again to take it up.", file=str(path))
+
+
+def read_rows(path: Path, items: Sequence[Item]) -> tuple[Scored, ...]:
+    """The scored questions of a finished run folder. Raises InputError where one is missing."""
     outcomes = _outcomes(path)
-    rows = {row["id"]: row for row in _lines(scores)}
+    rows = {row["id"]: row for row in _lines(path / "scores.jsonl")}
     if missing := [item.id for item in items if item.id not in outcomes or item.id not in rows]:
         raise InputError(f"lacks the answer or the scores of question {missing[0]!r}.", file=str(path))
     return tuple(

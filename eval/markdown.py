@@ -47,12 +47,12 @@ def summary(result: RunResult) -> str:
         lines += ["", *_table(["kind", *names], rows)]
     lines += ["", "Verdicts: " + ", ".join(f"{count} {name}" for name, count in result.info["verdicts"].items()) + "."]
     if result.failed:
-        lines.append(f"{result.failed} questions failed and score their worst values.")
+        lines.append(f"Failed and scored at the worst value: {result.failed}.")
     if result.missing:
         named = ", ".join(f"`{_safe(m.reference)}` ({m.question_id})" for m in result.missing[:_LISTED])
         more = len(result.missing) - _LISTED
         lines.append(
-            f"{len(result.missing)} relevant papers are not in the library and count as misses: {named}"
+            f"Relevant papers that are not in the library and count as misses, {len(result.missing)}: {named}"
             + (f" and {more} more." if more > 0 else ".")
         )
     lines.append(

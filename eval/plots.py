@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.metrics import BY_NAME, Scored, coverage_curve
 from eval.ranking import CUTOFFS
-from eval.stats import bootstrap_mean
+from eval.stats import Estimate, bootstrap_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,11 +25,12 @@ _VARIABLES |= {"#060606": "bad", "#070707": "warn"}
 _INK = {name: colour for colour, name in _VARIABLES.items()}
 _STYLE: dict[Any, Any] = {  # keys are names of matplotlib's settings
     "svg.fonttype": "none",  # text stays text: the page's font, selectable
-    "font.size": 10.0,
+    "font.size": 12.0,
     "axes.edgecolor": _INK["line"],
     "axes.labelcolor": _INK["muted"],
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.color": _INK["line"],
     "grid.linewidth": 0.5,
@@ -39,7 +41,8 @@ _STYLE: dict[Any, Any] = {  # keys are names of matplotlib's settings
     "legend.frameon": False,
 }
 _ID = re.compile(r'\bid="(?!p[0-9a-f]{10}|m[0-9a-f]{10})[^"]*"\s?')
-_WIDTH, _HEIGHT = 5.6, 3.2
+_WIDTH, _HEIGHT = 5.6, 3.2  # inches
+_LABEL = 20
 
 
 def figures(result: RunResult) -> dict[str, str]:
@@ -51,7 +54,7 @@ def figures(result: RunResult) -> dict[str, str]:
         "Calibration of relevance": _calibration(result.rows),
         "The verifier's verdicts": _verifier(result.rows),
         "By kind": _kinds(result),
-        "Time to the whole answer": _latency(result.rows),
+        "Times": _latency(result.rows),
     }
     return {title: svg for title, svg in drawn.items() if svg is not None}
 
@@ -190,7 +193,12 @@ def _verifier(rows: Sequence[Scored]) -> str | None:
         _bars(axes, names, {"": [bootstrap_mean(values) for values in shares.values()]}, ("good",))
         axes.set(xlabel="share of cited sentences that cite a relevant paper")
 
-    return _draw("verifier", "How often a sentence cites a relevant paper, by the verifier's verdict", paint, 2.4)
+    return _draw(
+        "verifier",
+        "How often a sentence cites a relevant paper, by the verifier's verdict",
+        paint,
+        1.1 + 0.5 * len(shares),
+    )
 
 
 def _kinds(result: RunResult) -> str | None:
@@ -199,24 +207,24 @@ def _kinds(result: RunResult) -> str | None:
     if not names:
         return None
     counts = Counter(row.item.kind for row in result.rows)
-    kinds = list(result.by_kind)
+    kinds = [kind for kind, figures in result.by_kind.items() if any(figures[name].n for name in names)]
 
     def paint(axes: Axes) -> None:
         groups = {BY_NAME[name].title: [result.by_kind[kind][name] for kind in kinds] for name in names}
-        _bars(axes, [f"{kind} ({counts[kind]})" for kind in kinds], groups, ("accent", "good", "warn"))
+        _bars(axes, [f"{_short(kind)} ({counts[kind]})" for kind in kinds], groups, ("accent", "good", "warn"))
         if len(groups) > 1:
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0 + 0.5 / max(1, len(kinds))), ncols=1)
+            _legend_above(axes)
 
-    return _draw("kinds", "Figures by kind of question", paint, 1.3 + 0.28 * len(kinds) * len(names))
+    return _draw(
+        "kinds", "Figures by kind of question", paint, 1.2 + (0.3 + 0.22 * len(names)) * len(kinds) + 0.25 * len(names)
+    )
 
 
-def _bars(axes: Axes, labels: Sequence[str], groups: Mapping[str, Sequence[object]], colours: Sequence[str]) -> None:
+def _bars(axes: Axes, labels: Sequence[str], groups: Mapping[str, Sequence[Estimate]], colours: Sequence[str]) -> None:
     """Horizontal bars with intervals, one group of bars per label, first label on top."""
-    from eval.stats import Estimate
-
     thick = 0.8 / len(groups)
     for place, ((name, estimates), colour) in enumerate(zip(groups.items(), colours, strict=False)):
-        rows = [(at + place * thick, e) for at, e in enumerate(estimates) if isinstance(e, Estimate)]
+        rows = [(at + place * thick, e) for at, e in enumerate(estimates)]
         known = [(at, e.value, e.low or 0, e.high or 0) for at, e in rows if e.value is not None]
         axes.barh([r[0] for r in known], [r[1] for r in known], thick * 0.9, color=_INK[colour], label=name or None)
         axes.hlines([r[0] for r in known], [r[2] for r in known], [r[3] for r in known], color=_INK["fg"], linewidth=1)
@@ -224,6 +232,17 @@ def _bars(axes: Axes, labels: Sequence[str], groups: Mapping[str, Sequence[objec
     axes.set(xlim=(0, 1.02))
     axes.grid(visible=False, axis="y")
     axes.invert_yaxis()
+
+
+def _short(kind: str) -> str:
+    """A kind's name that leaves room for its bars."""
+    return kind if len(kind) <= _LABEL else kind[: _LABEL - 1] + "…"
+
+
+def _legend_above(axes: Axes) -> None:
+    figure = axes.get_figure(root=True)
+    if figure is not None:
+        figure.legend(loc="outside upper left")
 
 
 def _latency(rows: Sequence[Scored]) -> str | None:
@@ -234,13 +253,23 @@ def _latency(rows: Sequence[Scored]) -> str | None:
         return None
 
     def paint(axes: Axes) -> None:
-        for (name, values), colour in zip(found.items(), ("good", "warn", "accent"), strict=False):
-            shares = [(place + 1) / len(values) for place in range(len(values))]
-            axes.step(
-                [max(v, 1e-4) for v in values], shares, where="post", color=_INK[colour], label=BY_NAME[name].title
-            )
-        axes.set_xscale("log")
-        axes.set(xlabel="seconds", ylabel="share of questions", ylim=(0, 1.02))
-        axes.legend(loc="upper left", fontsize=9)
+        from matplotlib.ticker import NullFormatter
 
-    return _draw("latency", "Distribution of the times", paint)
+        for (name, values), colour in zip(found.items(), ("good", "warn", "accent"), strict=False):
+            seen = [max(value, 1e-4) for value in values]
+            shares = [place / len(values) for place in range(len(values) + 1)]
+            axes.step([seen[0], *seen], shares, where="post", color=_INK[colour], label=BY_NAME[name].title)
+        low, high = min(v[0] for v in found.values()), max(v[-1] for v in found.values())
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set(xlabel="seconds", ylabel="share of questions", ylim=(0, 1.02), xlim=_decades(low, high))
+        _legend_above(axes)
+
+    return _draw("latency", "Distribution of the times", paint, 4.0)
+
+
+def _decades(low: float, high: float) -> tuple[float, float]:
+    """Limits of a logarithmic axis: whole powers of ten around the data, so that two ticks at least are named."""
+    first = math.floor(math.log10(max(low, 1e-4)))
+    return 10.0**first, 10.0 ** max(first + 1, math.ceil(math.log10(max(high, 1e-4))))

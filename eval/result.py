@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eval.folder import PaperText, now, read_info, read_papers, read_rows
+from eval.folder import PaperText, check_finished, now, read_info, read_papers, read_rows
 from eval.metrics import Outcome, Scored, score, summarise, summarise_kinds
 from eval.resolve import Finder, Missing, resolve
 from eval.sets import QuestionSet, read_set
@@ -70,6 +70,7 @@ def make_result(
 def load_run(path: Path) -> RunResult:
     """A finished run from its folder, without the library. Raises InputError where it is none or not finished."""
     info = read_info(path)
+    check_finished(path)
     questions = read_set(path / "set.jsonl")
     rows = read_rows(path, questions.items)
     seed = info["options"]["seed"] or 0
