@@ -106,7 +106,7 @@ class Answerer:
         """
         clock = _Clock(time.perf_counter())
         yield Stage("understanding")
-        asked = understand(question, history, self._index, self._writer and self._writer.chat, filters)
+        asked = understand(question, history, self._index, None if self._writer is None else self._writer.chat, filters)
         clock.understand = clock.now()
         yield Understood(asked)
         if asked.kind in LISTS:

@@ -1,7 +1,8 @@
 """What sort of question it is, and the sides of a comparison. Rules over the question's words, English and Chinese.
 
-A question about one paper's content is "fact" ("How many parameters has BERT?"); one that looks for a single paper or
-system is "which"; those for many papers are "list", "count" or "overview"; one between two things is "compare".
+A question about one paper's content is "fact" ("How many parameters has BERT?", "Which model is the fastest?"); one
+that looks for a single paper is "which"; those for many papers are "list", "count" or "overview"; one between two
+things is "compare".
 """
 
 from __future__ import annotations
@@ -57,10 +58,7 @@ _WHICH = _rule(
     |\b(?:is|was)\s+there\s+(?:an?|any|some)?\s*{_GAP}(?:{_PAPER}|dataset|benchmark|model|tool|method)\b
     |\b(?:find|name|give|show|recommend|suggest|provide|identify)\s+(?:me\s+|us\s+)?
       (?:an?|the|one|any)\s+{_GAP}(?:example\s+of\s+an?\s+)?{_PAPER}\b
-    |^\W*(?:which|what)\s+(?:is\s+the\s+|was\s+the\s+)?{_GAP}
-      (?:method|model|dataset|benchmark|framework|system|algorithm|approach|toolkit|library|technique|optimi[sz]er)s?\s+
-      (?!(?:does|do|did|is|are|was|were|has|have|can|should|will)\b)\w+
-    |哪一?(?:篇|个工作|项(?:工作|研究))|哪个(?:方法|模型|数据集|基准|框架|系统|算法)|有没有\S{{0,20}}(?:论文|文章|工作|研究)"""
+    |哪一?(?:篇|个工作|项(?:工作|研究))|有没有\S{{0,20}}(?:论文|文章|工作|研究)"""
 )
 # A comparison is asked for at the beginning; deeper in the text these words describe what a paper does.
 _PLEASE = r"^\W*(?:please\s+|can\s+you\s+|could\s+you\s+)*"

@@ -67,7 +67,7 @@ def test_language_is_told_by_script(text: str, language: str) -> None:
     [
         ("How many parameters does Falcon have?", "fact"),
         ("What does Falcon stand for?", "fact"),
-        ("Which method reaches the state of the art on X?", "which"),
+        ("Which method reaches the state of the art on X?", "fact"),
         ("Which paper prunes by curvature?", "which"),
         ("Is there a paper that uses evolution?", "which"),
         ("Which paper studies how systems fail?", "which"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Literal
 
 import click
 
@@ -115,10 +115,10 @@ def export(
     home: str | None,
     venue: str | None,
     years: tuple[int, int] | None,
-    format_: str,
+    format_: Literal["bibtex", "ris", "csv", "jsonl", "markdown"],
     text: str | None,
     source: str | None,
-    output: click.utils.LazyFile,
+    output: IO[str],
 ) -> None:
     """Write papers in a format that reference managers, spreadsheets or this program read."""
     from rag.export import export as pieces
