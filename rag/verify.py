@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -33,7 +33,16 @@ from rag.text import split_sentences
 from rag.types import AnswerSentence, Evidence, Paper, Question, Span, Support
 
 if TYPE_CHECKING:
-    from rag.embeddings import Encoder
+    from numpy.typing import NDArray
+
+
+class Encodes(Protocol):
+    """What the check needs of an embedder: unit vectors, (n, d), of texts."""
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row a text."""
+        ...
+
 
 FEATURES = ("cover_one", "cover_two", "cover_paper", "order", "pairs", "cosine", "missing", "names_elsewhere", "length")
 # How many papers may share a citation; more is a sign of a sentence that says nothing.
@@ -107,7 +116,7 @@ def prepare(paper: Paper) -> Source:
 class Verifier:
     """Checks answer sentences. `encoder` None leaves the meaning out, as for a text in another language."""
 
-    def __init__(self, encoder: Encoder | None = None) -> None:
+    def __init__(self, encoder: Encodes | None = None) -> None:
         self._encoder = encoder
 
     def check(
