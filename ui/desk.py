@@ -1,0 +1,127 @@
+"""The desk all interfaces ask at: one library, its warm-up, how many questions are being answered, and stopping them."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rag.errors import AbstractQAError, Busy
+from rag.events import Event, Sources, Stage
+from rag.types import Filters, Turn
+
+if TYPE_CHECKING:
+    from rag.library import Library
+
+MOST_AT_ONCE = 16
+LOG = logging.getLogger("abstract_qa.ui")
+
+
+@dataclass(slots=True)
+class Run:
+    """A question being answered. `owner` is the browser tab or connection that asked it."""
+
+    number: int
+    owner: str
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+
+class Desk:
+    """Asks the library for every interface. Safe to use from several threads.
+
+    `warmed` is set once the model is loaded or is known to be impossible to load; `problem` says why then.
+    """
+
+    def __init__(self, library: Library, llm: str | None = None) -> None:
+        self.library = library
+        self.llm = llm or library.settings.llm
+        self.k = library.settings.k
+        self.warmed = threading.Event()
+        self.problem: str | None = None
+        self.changed = 0
+        self._runs: dict[int, Run] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def warm(self) -> None:
+        """Load the answering model in the background."""
+        self.warmed.clear()
+        self.problem = None
+        threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
+
+    def _warm(self) -> None:
+        began = time.perf_counter()
+        try:
+            if self.llm != "none":
+                self.library.writer(self.llm)
+            LOG.info("model %s ready after %.1f s", self.llm, time.perf_counter() - began)
+        except AbstractQAError as error:
+            self.problem = str(error)
+            LOG.warning("%s", error)
+        except Exception:
+            self.problem = f"The model {self.llm} could not be loaded; the server's log says why."
+            LOG.exception("model %s could not be loaded", self.llm)
+        finally:
+            self.warmed.set()
+
+    def use(self, llm: str) -> None:
+        """Answer with another model from now on."""
+        self.llm = llm
+        self.warm()
+
+    @contextmanager
+    def run(self, owner: str) -> Iterator[Run]:
+        """A place among the questions being answered; leaving it stops the answer. Raises Busy when all are taken."""
+        with self._lock:
+            if len(self._runs) >= MOST_AT_ONCE:
+                raise Busy(f"{MOST_AT_ONCE} questions are being answered already; ask again in a moment.")
+            run = Run(next(self._numbers), owner)
+            self._runs[run.number] = run
+        try:
+            yield run
+        finally:
+            run.cancel.set()
+            with self._lock:
+                self._runs.pop(run.number, None)
+
+    def stop(self, owner: str) -> None:
+        """Stop what `owner` asked."""
+        with self._lock:
+            for run in self._runs.values():
+                if run.owner == owner:
+                    run.cancel.set()
+
+    def ahead(self, run: Run) -> int:
+        """How many questions were asked before this one and are still being answered."""
+        with self._lock:
+            return sum(other.number < run.number for other in self._runs.values())
+
+    @property
+    def busy(self) -> int:
+        """How many questions are being answered."""
+        return len(self._runs)
+
+    def stream(
+        self,
+        run: Run,
+        question: str,
+        history: Sequence[Turn] = (),
+        filters: Filters = Filters(),  # noqa: B008 - frozen
+        k: int | None = None,
+        loading: Callable[[], None] = lambda: None,
+    ) -> Iterator[Event]:
+        """The events of an answer. While the model is still loading `loading` is called and sources come first."""
+        if not self.warmed.is_set():
+            loading()
+            yield Stage("waiting")
+            yield Sources(self.library.search(question, k or self.k, filters))
+            while not self.warmed.wait(0.2):
+                if run.cancel.is_set():
+                    return
+        llm = "none" if self.problem else self.llm
+        yield from self.library.stream(question, history, filters, k or self.k, run.cancel, llm)
