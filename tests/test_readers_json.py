@@ -30,6 +30,14 @@ def test_this_projects_own() -> None:
     assert record.extra == {"note": "kept"}
 
 
+def test_own_ids_that_are_identifiers_count_as_such() -> None:
+    first, second = records(
+        json_lines, '{"id": "arXiv:2401.00001", "title": "A"}\n{"id": "pmid:123", "abstract": "B"}\n'
+    )
+    assert (first.own_id, first.arxiv_id) == ("arXiv:2401.00001", "2401.00001")
+    assert (second.own_id, second.pmid) == ("pmid:123", "123")
+
+
 def test_arxiv_snapshot() -> None:
     entry = {
         "id": "0704.0001",

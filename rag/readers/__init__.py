@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -77,8 +76,7 @@ class Format(Protocol):
 @functools.cache
 def formats() -> tuple[Format, ...]:
     """The format modules, imported when first asked for."""
-    present = [name for name in FORMATS if importlib.util.find_spec(f"{__name__}.{name}")]
-    return tuple(cast(Format, importlib.import_module(f"{__name__}.{name}")) for name in present)
+    return tuple(cast(Format, importlib.import_module(f"{__name__}.{name}")) for name in FORMATS)
 
 
 def format_names() -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag.identifiers import arxiv_of
+from rag.identifiers import arxiv_of, pmid_of
 from rag.readers.fields import make_record, split_names
 from rag.readers.names import field_of
 from rag.types import Record, Source
@@ -45,8 +45,8 @@ def record_of(value: Object, source: Source) -> Record:
     own = raw.get("id")
     arxiv = _text(raw.get("arxiv_id")) or _text(ids.get("ArXiv"))
     kind = _kind(flat)
-    if kind == "arxiv" and not arxiv:
-        arxiv = arxiv_of(_text(own), bare=True)
+    if kind in ("arxiv", "own") and not arxiv:
+        arxiv = arxiv_of(_text(own), bare=kind == "arxiv")
     url = _text(raw.get("url"))
     if kind == "arxiv" and arxiv and not url:
         url = f"https://arxiv.org/abs/{arxiv}"
@@ -68,7 +68,7 @@ def record_of(value: Object, source: Source) -> Record:
         url=url,
         doi=_text(raw.get("doi")) or _text(ids.get("DOI")),
         arxiv_id=arxiv,
-        pmid=_text(raw.get("pmid")) or _text(ids.get("PubMed")),
+        pmid=_text(raw.get("pmid")) or _text(ids.get("PubMed")) or (pmid_of(_text(own)) if kind == "own" else None),
         openreview_id=openreview,
         keywords=_words(raw.get("keywords")),
         own_id=_text(own) if kind == "own" else None,
