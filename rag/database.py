@@ -28,6 +28,7 @@ CREATE TABLE papers (
     row INTEGER PRIMARY KEY AUTOINCREMENT, paper_id TEXT NOT NULL UNIQUE, state INTEGER NOT NULL,
     venue TEXT, year INTEGER, abstract INTEGER NOT NULL, indexed INTEGER NOT NULL DEFAULT 0,
     embedded BLOB NOT NULL, data TEXT NOT NULL);
+CREATE INDEX papers_venue ON papers (venue, year, state);
 CREATE INDEX papers_state ON papers (state) WHERE state != 0;
 CREATE TABLE keys (key TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (key, row)) WITHOUT ROWID;
 CREATE INDEX keys_row ON keys (row);
@@ -78,7 +79,6 @@ class Database:
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA mmap_size = 8000000000")
         connection.execute("PRAGMA cache_size = -16000")
         connection.create_function("folded", 1, lambda text: text.casefold() if text else "", deterministic=True)
         return connection

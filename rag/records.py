@@ -177,8 +177,9 @@ class Records:
         """
         clauses, values = ["state != 2"], list[Any]()
         if filters.venue is not None:
-            clauses.append("instr(folded(venue), ?)")
-            values.append(filters.venue.casefold())
+            venues = self.venues(filters.venue)
+            clauses.append(f"venue IN ({','.join('?' * len(venues))})")
+            values += venues
         if filters.year_from is not None:
             clauses.append("year >= ?")
             values.append(filters.year_from)
@@ -197,12 +198,9 @@ class Records:
 
     def venues(self, part: str) -> list[str]:
         """The venues, as written, that contain `part` without regard to case."""
-        return [
-            venue
-            for (venue,) in self._all(
-                "SELECT DISTINCT venue FROM papers WHERE instr(folded(venue), ?)", [part.casefold()]
-            )
-        ]
+        wanted = part.casefold()
+        all_of_them = self._all("SELECT DISTINCT venue FROM papers WHERE venue IS NOT NULL")
+        return [venue for (venue,) in all_of_them if wanted in venue.casefold()]
 
     def rows_of_keys(self, keys: Iterable[str]) -> dict[str, list[int]]:
         """For each of the keys that some paper has: the rows, first come first."""
