@@ -142,7 +142,7 @@ def held_out(sets: Sequence[Sequence[Case]], names: Sequence[str], shares: Seque
 def row(name: str, places: Sequence[Sequence[int]]) -> str:
     """A line of the table: R@1, R@5 and R@20 for each set."""
     cells = [
-        " / ".join(f"{np.mean(np.array(found) < top):.3f}".lstrip("0") or "0" for top in (1, 5, 20)) for found in places
+        " / ".join(f"{np.mean(np.array(found) < top):.3f}".removeprefix("0") for top in (1, 5, 20)) for found in places
     ]
     return f"| {name} | {' | '.join(cells)} |"
 
