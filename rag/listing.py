@@ -131,13 +131,16 @@ def topics(asked: Question, index: Index) -> tuple[Topic, ...]:
     found = []
     contributed = bool(_WANTS_NEW.search(asked.search_text))
     for part in _ALTERNATIVES.split(_GROUP.sub("", asked.search_text)):
-        weights = {s: t.weight for s, t in question_terms(part, index).items() if s not in _REQUEST}
+        terms = {s: t for s, t in question_terms(part, index).items() if s not in _REQUEST}
+        weights = {s: term.weight for s, term in terms.items()}
         general = {word.stem for word in words(part) if word.weight < 1.0}
         telling = {s: w for s, w in weights.items() if s not in general} or weights
         if telling:
             kept = [word for word in words(part) if word.stem in telling]
             initials = "".join(word.text[0].casefold() for word in words(part) if word.stem in weights)
-            short = frozenset({initials} if len(initials) > 1 and len(kept) > 1 else ())
+            # SB is no sourdough bread where no paper speaks of sourdough.
+            spoken = all(terms[s].known for s in telling)
+            short = frozenset({initials} if len(initials) > 1 and len(kept) > 1 and spoken else ())
             glued = tuple((a.text, b.text) for a, b in pairwise(kept) if b.start - a.end <= 1)
             order = tuple(word.stem for word in kept)
             found.append(Topic(part.strip(), telling, order, short, glued, contributed))
@@ -187,7 +190,11 @@ def _features(
 ) -> tuple[Features, Span]:
     title = paper.title if paper.titled else ""
     spans = [Span(start, end, paper.abstract[start:end]) for start, end in stored.spans]
-    texts = [title, *(span.text for span in spans)]
+    # A sentence without even the beginning of a topic word is not looked at; most of a large library is of that sort.
+    starts = [s[:4] for s in (*topic.weights, *topic.short)]
+    texts = [
+        text if any(start in text.casefold() for start in starts) else "" for text in (title, *(s.text for s in spans))
+    ]
     # Where papers that introduce a dataset are wanted, one that only uses a dataset is not.
     counted = [text for text in texts if not topic.contributed or text == title or _CONTRIBUTES.search(text)]
     shares = [_share(topic, _held(text)) for text in texts]
@@ -195,13 +202,13 @@ def _features(
     cosines = stored.sentences @ vector if len(stored.sentences) else np.zeros(len(spans))
     whole = float((stored.chunks @ vector).max()) if len(stored.chunks) else 0.0
     marks = [
-        share + 0.5 * float(cosine) + 0.3 * (text in counted)
+        share + 0.5 * float(cosine) + 0.3 * (bool(text) and text in counted)
         for share, cosine, text in zip(shares[1:], cosines, texts[1:], strict=True)
     ]
     quote = spans[int(np.argmax(marks))] if marks else Span(0, len(paper.title), paper.title)
     return (
         Features(
-            cover=_share(topic, _held(f"{title} {paper.abstract}")),
+            cover=_share(topic, frozenset[str]().union(*map(_held, texts))),
             together=max((_close(topic, text) for text in counted), default=0.0),
             ordered=max((_ordered(topic, text) for text in counted), default=0.0),
             often=min(4, sum(share >= 0.75 for share in strong)) / 4,

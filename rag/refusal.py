@@ -24,7 +24,10 @@ from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 if TYPE_CHECKING:
     from rag.index import Index
 
-REFUSAL = "I don't know."
+# A description of a paper has words of its own that the paper need not have: from this many telling words on the
+# threshold is this share of the usual one.
+LONG = 9
+LONG_SHARE = 0.4
 _REFUSES = re.compile(
     r"^\W*(?:(?:sorry|unfortunately)\W+)?(?:"
     r"i (?:do not|don['’]?t|cannot|can['’]?t|am (?:not able|unable)|could not|couldn['’]?t)\b[^.]{0,60}\b"
@@ -101,6 +104,8 @@ def decide(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evide
     seen = features(asked, ranked, found, index)
     probability = relevance(seen, index.encoder.fingerprint)
     least = calibration.threshold("refusal", index.encoder.fingerprint).least
+    if len(content(asked.search_text)) >= LONG:
+        least *= LONG_SHARE
     lacking = () if probability >= least else tuple(missing_names(asked, [hit.paper for hit in ranked]))
     return Verdict(probability >= least, probability, _reason(asked, lacking))
 

@@ -88,8 +88,12 @@ class Finding:
     spans: tuple[Span, ...]
     features: tuple[float, ...]
     conflict: str | None
+    given: float | None = None
 
     def probability(self) -> float:
+        """That the sentences carry the claim; `given` where rules alone decide."""
+        if self.given is not None:
+            return self.given
         return calibration.logistic(calibration.verifier().weights, self.features)
 
 
@@ -335,5 +339,4 @@ def foreign(claim: str, n: int, source: Source) -> Finding | None:
     conflict = "number" if missing else "name" if any(not _known(name, source) for name in latin) else None
     share = len(terms & stems(source.spans[place].text)) / max(1, len(terms))
     strength = min(1.0, (2 * len(said) + len(latin)) / 3)
-    features = (share * strength, share * strength, share, strength, share * strength, 0.6, 1 - share, 0.0, 0.5)
-    return Finding(n, source.paper, (source.spans[place],), features, conflict)
+    return Finding(n, source.paper, (source.spans[place],), (), conflict, 0.4 * share + 0.6 * strength)
