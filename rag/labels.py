@@ -29,6 +29,7 @@ _CALLED = re.compile(
 )
 _DIRECT = re.compile(
     r"\s*(?:here\s+)?(?:(?:an?|the|our|novel|new|first|simple|unified|efficient|general|method|model|framework)[\s,]+){0,4}"
+    r"(?:(?!of|on|in|to|for|that|how)[a-z-]+\s+)?"
     rf"((?:[A-Z][\w-]+\s+){{0,4}}{_NAME})"
 )
 _EXPLAINS = re.compile(
@@ -60,7 +61,7 @@ _GENERIC_WORDS = """
     also however moreover specifically ai ml nlp dl dnn cnn gnn nn mlp rnn lstm llm vlm mllm plm lm rl ssl ode sde pde
     vit mdp
     pomdp lda pca svm sgd kl gan vae bert gpt clip transformer theorem algorithm markov gaussian bayesian large deep
-    neural graph np-hard np-hardness lora mcmc nerf
+    neural graph np-hard np-hardness lora mcmc nerf infonce
 """
 _GENERIC = frozenset(_GENERIC_WORDS.split())
 

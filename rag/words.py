@@ -9,7 +9,7 @@ def _words(text: str) -> frozenset[str]:
 
 # Prefixes and first parts that writers hyphenate: a hyphen after one at a line's end stays.
 HYPHEN_FIRST = _words("""
-    self non multi cross semi pre post anti quasi pseudo co ex state well high low end few zero one two three four five
+    self non multi cross semi pre post anti quasi pseudo co state well high low end few zero one two three four five
     long short real large small fine coarse open closed out off on in full half near best worst first second third human
     data task model domain user time text image video token word sentence document label class vision language graph
     node edge black white mixed single double triple deep weakly fully highly newly plug play chain mean max min top
@@ -20,7 +20,7 @@ HYPHEN_SECOND = _words("""
     based aware level free like wise scale scaled shot specific driven dimensional supervised training trained time term
     rank order quality world modal agnostic invariant equivariant guided oriented efficient dependent independent tuning
     tuned generated learning augmented source sourced end of the art to and by sample width head layer class label box
-    play stage step way fold turn hop view fidelity resolution performing performance known defined designed theoretic
+    play stage step way fold hop view fidelity resolution performing performance known defined designed theoretic
     theoretical optimal maximizing minimizing preserving resistant robust centric related
 """)
 # Abbreviations after which a sentence always goes on.
