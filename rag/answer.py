@@ -180,7 +180,7 @@ class Answerer:
         )
         papers = [(n, by_rank[n]) for n in prompt.numbers.values()]
         yield Stage("reading")
-        kept = 0
+        firm = held = refused = False
         for piece in self._writer.write(prompt, cancel):
             if clock.first_token is None:
                 clock.first_token = clock.now()
@@ -189,12 +189,17 @@ class Answerer:
                 yield piece
                 continue
             if refusal.is_refusal(piece.text):
+                refused = True
                 break
             checked = self._verifier.check(piece.text, papers, asked)
             if checked.support != "unsupported":
-                kept += 1
+                held = True
+                firm = firm or checked.support == "supported"
                 yield SentenceChecked(numbering.number(checked))
-        if not kept and not (cancel and cancel.is_set()):
+        if cancel is not None and cancel.is_set():
+            return
+        # What is only partly supported does not stand alone: the abstract's own words follow.
+        if not firm and (held or not refused):
             for sentence in compose.instead(asked, found):
                 yield SentenceChecked(numbering.number(sentence))
 

