@@ -32,7 +32,10 @@ def summary(result: RunResult) -> str:
     identity = result.info["identity"]
     what = "retrieval only" if result.retrieval_only else f"model {identity['llm']}"
     lines = [f"## {result.questions.name}: {len(result.rows)} questions, {what}", ""]
-    lines += _table(["metric", "value", "95% interval", "n"], (_row(result, metric) for metric in METRICS if result.summary[metric.name].n))
+    lines += _table(
+        ["metric", "value", "95% interval", "n"],
+        (_row(result, metric) for metric in METRICS if result.summary[metric.name].n),
+    )
     names = [
         name
         for name in ("recall@5", "fact_recall", "citation_precision", "citation_recall", "abstain_recall")
