@@ -91,9 +91,8 @@ def main(file: Path, kills: int, papers: int, seed: int, home: Path | None) -> N
             with _open(place) as index:
                 repaired_s = time.monotonic() - start
                 health = index.verify()
-                click.echo(
-                    f"{number}: {len(index)} papers, opened in {repaired_s:.2f} s; {' '.join(index.notes) or 'nothing to do'}"
-                )
+                notes = " ".join(index.notes) or "nothing to do"
+                click.echo(f"{number}: {len(index)} papers, opened in {repaired_s:.2f} s; {notes}")
                 if health.problems or len(index) < stored:
                     raise click.ClickException(f"after kill {number}: {health} and {stored} papers before")
                 stored = len(index)

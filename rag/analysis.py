@@ -19,10 +19,12 @@ _COMMON = (
 )
 STOP_WORDS = frozenset(_COMMON.split())
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_]+)?(?:[-_./+][^\W_{_CJK}]+)*\+*")
+_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_]+)?(?:[-‐–_./+][^\W_{_CJK}]+)*\+*")
 _IDEOGRAPHS = re.compile(rf"[{_CJK}]+")
 _PART = re.compile(r"[^\W\d_]+|\d+")
 _PIECE = re.compile(r"[^\W_]+")
+# Raised whenever the same text would give other terms: an index of other terms is made anew.
+ANALYSIS = "1"
 # Longer runs are no words but data; they would only swell the index.
 LONGEST = 60
 _local = threading.local()
@@ -47,7 +49,7 @@ def _of_word(word: str) -> tuple[str, ...]:
         return (_stem(word),)
     pieces = _PIECE.findall(word)
     parts = [part for piece in pieces for part in _PART.findall(piece)]
-    whole = "".join(pieces) + "+" * (len(word) - len(word.rstrip("+")))
+    whole = _stem("".join(pieces)) + "+" * (len(word) - len(word.rstrip("+")))
     split = tuple(_stem(part) for part in parts if part not in STOP_WORDS)
     if len(parts) == 1 and whole == parts[0]:
         return split

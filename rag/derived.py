@@ -12,14 +12,16 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from rag.analysis import ANALYSIS
 from rag.chunking import stored_chunks
 from rag.dense import COLLECTION, DATABASE, SYNCED, Dense, DenseItem, chunk_id, sound
 from rag.errors import LibraryDamaged
 from rag.lexical import Lexical
 from rag.locks import Gate, SharedLock
-from rag.records import LEAVING, PENDING, STORED, FloatArray, PaperVectors, Records, Writing
+from rag.records import LEAVING, PENDING, STORED, FloatArray, PaperVectors, Records
 from rag.stamps import differing, stamp
 from rag.types import Paper
+from rag.writing import Writing
 
 DENSE, LEXICAL = "chroma", "lexical"
 PORTION = 1000  # papers at a time while an index is made anew
@@ -184,6 +186,8 @@ class Derived:
         if not self._in_step(LEXICAL):
             return "it does not hold what the library holds"
         folder, stamps = self._lexical_folder(), self._records.stamps(LEXICAL)
+        if stamps and self._records.manifest().get("analysis") != ANALYSIS:
+            return "its terms are made in another way now"
         if stamps and not (folder / "meta.json").is_file():
             return "meta.json is missing"
         for name in differing(folder, stamps, thorough=thorough):
@@ -240,7 +244,7 @@ class Derived:
         Returns the library's new generation.
         """
         generation = writing.grow()
-        writing.set(**{f"{self._dense_part} at": generation, f"{LEXICAL} at": generation})
+        writing.set(**{f"{self._dense_part} at": generation, f"{LEXICAL} at": generation}, analysis=ANALYSIS)
         if not self._store:
             folder = self._dense_folder()
             writing.stamps(DENSE, stamp(folder, _dense_names(folder), self._records.stamps(DENSE)))
@@ -287,6 +291,7 @@ class Derived:
             with self._records.transaction() as connection:
                 writing = Writing(connection)
                 self._replace(writing, LEXICAL, number)
+                writing.set(analysis=ANALYSIS)
                 writing.stamps(LEXICAL, stamp(folder, _lexical_names(folder)))
             _remove(self._lexical_folder(number - 1))
 

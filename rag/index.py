@@ -23,10 +23,11 @@ from rag.finding import find_row, index_keys
 from rag.health import Health, Repair, examine, mend
 from rag.locks import WRITE_WAIT_S, Lock
 from rag.manifest import Manifest, fits, made_by, mismatch, read_manifest
-from rag.records import Entry, FloatArray, PaperVectors, Records, Writing
+from rag.records import Entry, FloatArray, PaperVectors, Records
 from rag.reindex import embed_anew
 from rag.settings import Settings
 from rag.types import Filters, Paper
+from rag.writing import Writing
 
 if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore

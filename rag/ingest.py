@@ -15,10 +15,11 @@ from rag.index import Index
 from rag.matching import Draft, Drafts
 from rag.readers import FileRead, read
 from rag.readers.expand import walk
-from rag.records import Entry, Known, Writing, record_hash
+from rag.records import Entry, Known, record_hash
 from rag.report import FileReport, IngestOptions, IngestProgress, IngestReport, Progress, Stage, unchanged_report
 from rag.storing import Pipeline
 from rag.types import Paper, Record, Rejected
+from rag.writing import Writing
 
 __all__ = ["FileReport", "IngestOptions", "IngestProgress", "IngestReport", "ingest"]
 

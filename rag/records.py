@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ def paper_from_json(data: str | bytes) -> Paper:
     return Paper(**fields)
 
 
-def _packed_record(record: Record) -> bytes:
+def packed_record(record: Record) -> bytes:
     """A record without its place, which the database holds beside it."""
     fields = orjson.loads(orjson.dumps(record, default=dict))
     del fields["source"]
@@ -100,11 +100,13 @@ def _record(packed: bytes, source: Source) -> Record:
     return Record(source=source, **fields)
 
 
-def _pack(vectors: FloatArray) -> bytes:
+def packed(vectors: FloatArray) -> bytes:
+    """Vectors as they are stored: float16, row after row."""
     return vectors.astype(np.float16).tobytes()
 
 
-def _spans(spans: Sequence[tuple[int, int]]) -> bytes:
+def packed_spans(spans: Sequence[tuple[int, int]]) -> bytes:
+    """Spans as they are stored: int32 pairs."""
     return np.array(spans, dtype=np.int32).tobytes()
 
 
@@ -113,7 +115,7 @@ def _unpacked_spans(data: bytes) -> tuple[tuple[int, int], ...]:
     return tuple(zip(flat[::2], flat[1::2], strict=True))
 
 
-def _batches(values: Iterable[Any]) -> Iterator[tuple[list[Any], str]]:
+def batches(values: Iterable[Any]) -> Iterator[tuple[list[Any], str]]:
     """Values in portions with the question marks for an IN (…)."""
     listed = list(values)
     for start in range(0, len(listed), _MANY):
@@ -161,7 +163,7 @@ class Records:
     def papers(self, rows: Sequence[int]) -> dict[int, Paper]:
         """The papers of those rows that exist."""
         found: dict[int, Paper] = {}
-        for part, marks in _batches(rows):
+        for part, marks in batches(rows):
             for row, data in self._all(f"SELECT row, data FROM papers WHERE state != 2 AND row IN ({marks})", part):
                 found[row] = paper_from_json(data)
         return found
@@ -205,7 +207,7 @@ class Records:
     def rows_of_keys(self, keys: Iterable[str]) -> dict[str, list[int]]:
         """For each of the keys that some paper has: the rows, first come first."""
         found: dict[str, list[int]] = {}
-        for part, marks in _batches(keys):
+        for part, marks in batches(keys):
             for key, row in self._all(f"SELECT key, row FROM keys WHERE key IN ({marks}) ORDER BY row", part):
                 found.setdefault(key, []).append(row)
         return found
@@ -213,7 +215,7 @@ class Records:
     def rows_of_ids(self, paper_ids: Iterable[str]) -> list[int]:
         """Rows of the papers with these ids that are there."""
         found: list[int] = []
-        for part, marks in _batches(paper_ids):
+        for part, marks in batches(paper_ids):
             query = f"SELECT row FROM papers WHERE state != 2 AND paper_id IN ({marks})"
             found += [row for (row,) in self._all(query, part)]
         return found
@@ -233,7 +235,7 @@ class Records:
     def indexed(self, rows: Sequence[int]) -> dict[int, int]:
         """How many chunks the dense index may hold of each row."""
         found: dict[int, int] = {}
-        for part, marks in _batches(rows):
+        for part, marks in batches(rows):
             found.update(self._all(f"SELECT row, indexed FROM papers WHERE row IN ({marks})", part))
         return found
 
@@ -292,7 +294,7 @@ class Records:
     def vectors(self, rows: Sequence[int]) -> dict[int, PaperVectors]:
         """Vectors of those rows that exist."""
         found: dict[int, PaperVectors] = {}
-        for part, marks in _batches(rows):
+        for part, marks in batches(rows):
             query = (
                 "SELECT c.row, c.title, c.spans, c.vectors, s.spans, s.vectors"
                 f" FROM chunks c JOIN sentences s USING (row) WHERE c.row IN ({marks})"
@@ -325,152 +327,3 @@ class Records:
             width = len(title) // 2
         matrix = np.frombuffer(b"".join(parts), dtype=np.float16).reshape(len(rows), width).astype(np.float32)
         return np.array(rows, dtype=np.int64), matrix
-
-
-class Writing:
-    """The statements of one transaction."""
-
-    def __init__(self, connection: sqlite3.Connection, tables: str = "") -> None:
-        """`tables` is the ending of the two vector tables' names: `_next` while a library is embedded anew."""
-        self._connection = connection
-        self._tables = tables
-
-    def set(self, **values: str | int) -> None:
-        """Set keys of the manifest."""
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO manifest VALUES (?, ?)", [(key, str(value)) for key, value in values.items()]
-        )
-
-    def grow(self) -> int:
-        """Tell other processes that the library changed; returns the new generation."""
-        found = self._connection.execute(
-            "INSERT INTO manifest VALUES ('generation', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1"
-            " RETURNING value"
-        ).fetchone()
-        return int(found[0])
-
-    def paper(self, row: int | None, paper: Paper, keys: Iterable[str], state: int = PENDING) -> int:
-        """Add a paper (`row` None) or replace one; returns its row."""
-        values = (
-            paper.paper_id,
-            state,
-            paper.venue,
-            paper.year,
-            bool(paper.abstract),
-            embedded_hash(paper),
-            paper_json(paper),
-        )
-        if row is None:
-            done = self._connection.execute(
-                "INSERT INTO papers (paper_id, state, venue, year, abstract, embedded, data) VALUES (?,?,?,?,?,?,?)",
-                values,
-            )
-            row = int(done.lastrowid or 0)
-        else:
-            self._connection.execute(
-                "UPDATE papers SET paper_id=?, state=?, venue=?, year=?, abstract=?, embedded=?, data=? WHERE row=?",
-                (*values, row),
-            )
-            self._connection.execute("DELETE FROM keys WHERE row = ?", [row])
-        self._connection.executemany("INSERT OR IGNORE INTO keys VALUES (?, ?)", [(key, row) for key in keys])
-        return row
-
-    def vectors(self, row: int, vectors: PaperVectors) -> None:
-        """Store a paper's vectors in place of those it had."""
-        self._connection.execute(
-            f"INSERT OR REPLACE INTO chunks{self._tables} VALUES (?,?,?,?)",
-            [row, _pack(vectors.title), _spans(vectors.chunk_spans), _pack(vectors.chunks)],
-        )
-        self._connection.execute(
-            f"INSERT OR REPLACE INTO sentences{self._tables} VALUES (?,?,?)",
-            [row, _spans(vectors.spans), _pack(vectors.sentences)],
-        )
-        self._connection.execute(
-            "UPDATE papers SET indexed = max(indexed, ?) WHERE row = ?", [len(vectors.chunks), row]
-        )
-
-    def indexed(self, counts: Mapping[int, int]) -> None:
-        """Note how many chunks the dense index may hold of each row."""
-        self._connection.executemany(
-            "UPDATE papers SET indexed = ? WHERE row = ?", [(n, row) for row, n in counts.items()]
-        )
-
-    def state(self, rows: Iterable[int], state: int) -> None:
-        """Set the state of papers."""
-        self._connection.executemany("UPDATE papers SET state = ? WHERE row = ?", [(state, row) for row in rows])
-
-    def row_of(self, paper_id: str) -> int | None:
-        """Row of the paper with this id, as the transaction sees it."""
-        found = self._connection.execute("SELECT row FROM papers WHERE paper_id = ?", [paper_id]).fetchone()
-        return None if found is None else int(found[0])
-
-    def leave(self, rows: Iterable[int], heir: int | None = None) -> None:
-        """Take papers out of the library; the indexes follow. Their entries go to the paper `heir`, or go too."""
-        for row in rows:
-            if heir is not None:
-                self._connection.execute("UPDATE entries SET row = ? WHERE row = ?", [heir, row])
-            for table in ("keys", "entries", "chunks", "sentences"):
-                self._connection.execute(f"DELETE FROM {table} WHERE row = ?", [row])
-            # The id may be given to another paper at once.
-            self._connection.execute("UPDATE papers SET state = 2, paper_id = 'leaving:' || row WHERE row = ?", [row])
-
-    def forget(self, rows: Iterable[int]) -> None:
-        """Forget papers that have left the indexes too."""
-        self._connection.executemany("DELETE FROM papers WHERE row = ?", [(row,) for row in rows])
-
-    def forget_reading(self) -> None:
-        """Let all files count as unread, so that they are compared entry by entry when they are read again."""
-        self._connection.execute("UPDATE files SET stamp = NULL")
-
-    def file(self, path: str) -> int:
-        """Number of a file, which is made known if it is not."""
-        self._connection.execute("INSERT OR IGNORE INTO files (path, name) VALUES (?, ?)", [path, PurePath(path).name])
-        return int(self._connection.execute("SELECT file FROM files WHERE path = ?", [path]).fetchone()[0])
-
-    def finish_reading(self, path: str, stamp: str, report: Any) -> None:
-        """Note that a file or folder with this content has been read to its end."""
-        self._connection.execute(
-            "UPDATE files SET stamp = ?, report = ? WHERE file = ?",
-            [stamp, orjson.dumps(report).decode(), self.file(path)],
-        )
-
-    def add_entry(self, entry: Entry, row: int) -> None:
-        """Store an entry of a file as part of the paper `row`."""
-        source = entry.record.source
-        self._connection.execute(
-            "INSERT INTO entries (file, position, row, hash, record) VALUES (?,?,?,?,?)",
-            [self.file(source.path), source.position, row, entry.hash, _packed_record(entry.record)],
-        )
-
-    def place_entry(self, number: int, position: int) -> None:
-        """Note that an entry is now at another position of its file; below 0 for one that is no longer in it."""
-        self._connection.execute("UPDATE entries SET position = ? WHERE entry = ?", [position, number])
-
-    def rows_of_entries(self, numbers: Iterable[int]) -> list[int]:
-        """Rows of the papers that these entries are part of."""
-        rows: set[int] = set()
-        for part, marks in _batches(numbers):
-            found = self._connection.execute(f"SELECT DISTINCT row FROM entries WHERE entry IN ({marks})", part)
-            rows.update(row for (row,) in found)
-        return sorted(rows)
-
-    def refresh_sources(self, rows: Iterable[int]) -> None:
-        """Write into papers where their entries stand now; one without entries stays as it is."""
-        for row in rows:
-            found = self._connection.execute(
-                "SELECT path, position FROM entries JOIN files USING (file) WHERE row = ? ORDER BY entry", [row]
-            ).fetchall()
-            if found:
-                (data,) = self._connection.execute("SELECT data FROM papers WHERE row = ?", [row]).fetchone()
-                sources = tuple(Source(path, position) for path, position in found if position > 0)
-                changed = paper_json(replace(paper_from_json(data), sources=sources))
-                self._connection.execute("UPDATE papers SET data = ? WHERE row = ?", [changed, row])
-
-    def drop_entries(self, entries: Iterable[int]) -> None:
-        """Forget entries, by their numbers."""
-        self._connection.executemany("DELETE FROM entries WHERE entry = ?", [(number,) for number in entries])
-
-    def stamps(self, part: str, stamps: Iterable[tuple[str, int, int, str]]) -> None:
-        """The files of a derived index as they now are: name, bytes, time of change (ns), digest."""
-        self._connection.execute("DELETE FROM stamps WHERE part = ?", [part])
-        self._connection.executemany("INSERT INTO stamps VALUES (?,?,?,?,?)", [(part, *stamp) for stamp in stamps])

@@ -12,7 +12,8 @@ from rag.database import VECTORS
 from rag.derived import DENSE, Derived
 from rag.manifest import made_by
 from rag.prepare import prepare
-from rag.records import Records, Writing
+from rag.records import Records
+from rag.writing import Writing
 
 if TYPE_CHECKING:
     from rag.embeddings import Encoder

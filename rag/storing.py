@@ -9,9 +9,10 @@ from rag.errors import LibraryError
 from rag.index import Index, PreparedPaper
 from rag.matching import Draft, Drafts
 from rag.prepare import prepare
-from rag.records import PaperVectors, Writing
+from rag.records import PaperVectors
 from rag.report import Stage
 from rag.types import Rejected
+from rag.writing import Writing
 
 # Enough for batches of like length; few enough that a kill costs seconds of work.
 BATCH = 512
