@@ -1,168 +1,38 @@
-"""The page and its server: Gradio Blocks on FastAPI, with the HTTP interface beside it."""
+"""The server: the page in both languages on FastAPI, with HTTP, the OpenAI-compatible interface and MCP beside it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 
-import gradio as gr  # noqa: E402 - the variables above are read while it is imported
-from fastapi import FastAPI
+import gradio as gr
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, RedirectResponse
 
-from rag.types import Filters
-from ui.chat import Asked, Chat
+from rag.errors import AbstractQAError
+from ui import api, openai_api, personal
 from ui.conversations import Conversations
 from ui.desk import Desk
-from ui.header import header, panel
-from ui.overview import overview
-from ui.text import Language, Words
+from ui.page import AT_ONCE, page
+from ui.security import check_binding, guard
+from ui.text import Language
 from ui.theme import theme
-from ui.users import user_of
 
 if TYPE_CHECKING:
     from rag.library import Library
 
 HERE = Path(__file__).parent
-SYSTEM_CONCURRENCY = 16
-_BIND = "window.aqa.bind(element, {act: (data) => trigger('act', data), ask: (data) => trigger('ask', data)})"
+LARGEST_UPLOAD = "512mb"
 
 
-def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
-    """The whole page in one language."""
-    words = Words(language)
-    chat = Chat(desk, kept, words)
-    with gr.Blocks(title="abstract-qa", analytics_enabled=False, fill_width=True) as blocks:
-        current = gr.State(None)
-        head = gr.HTML(lambda: header(desk.library.count(), words), elem_id="aqa-header", js_on_load="window.aqa.header(element)", apply_default_css=False)
-        with gr.Row(elem_id="aqa-frame"):
-            with gr.Column(elem_id="aqa-side", min_width=0):
-                new = gr.Button(words("new"), elem_id="aqa-new", size="sm")
-                find = gr.Textbox(
-                    placeholder=words("find_conversation"), label=words("find_conversation"), show_label=False,
-                    container=False, elem_id="aqa-find",
-                )
-                listed = gr.HTML(elem_id="aqa-list", js_on_load=_BIND, apply_default_css=False)
-            with gr.Tabs(elem_id="aqa-views"):
-                with gr.Tab(words("tab_chat"), id="chat"), gr.Row(elem_id="aqa-chat"):
-                    with gr.Column(elem_id="aqa-talk", min_width=0):
-                        with gr.Column(elem_id="aqa-scroll", min_width=0):
-                            earlier = gr.HTML(elem_id="aqa-earlier", js_on_load=_BIND, apply_default_css=False)
-                            live = gr.HTML(elem_id="aqa-live", js_on_load=_BIND, apply_default_css=False)
-                        with gr.Column(elem_id="aqa-composer", min_width=0):
-                            box = gr.Textbox(
-                                placeholder=words("placeholder"), label=words("question_label"), show_label=False,
-                                lines=1, max_lines=8, submit_btn=words("send"), stop_btn=False, container=False,
-                                elem_id="aqa-box", autofocus=True,
-                            )
-                            with gr.Accordion(words("filters"), open=False, elem_id="aqa-filters"), gr.Row():
-                                venue = gr.Dropdown(
-                                    choices=[""], value="", label=words("venue"), allow_custom_value=True,
-                                    min_width=140, scale=2,
-                                )
-                                first = gr.Number(None, label=words("year_from"), precision=0, min_width=90)
-                                last = gr.Number(None, label=words("year_to"), precision=0, min_width=90)
-                                k = gr.Slider(1, 20, value=desk.k, step=1, label=words("sources_number"), min_width=140)
-                    gr.HTML(panel(words), elem_id="aqa-panel", js_on_load="window.aqa.panel(element)", apply_default_css=False)
-
-        outputs = [current, earlier, live, listed, box]
-        choices = [current, venue, first, last, k]
-
-        def drawn(asked: Asked, chosen: tuple[Any, ...], request: gr.Request) -> Iterator[tuple[Any, ...]]:
-            conversation, venue_, first_, last_, k_ = chosen
-            filters = Filters(venue_ or None, int(first_) if first_ else None, int(last_) if last_ else None)
-            begun = False
-            steps = chat.ask(asked, conversation, filters, int(k_), request)
-            for known, before, now, list_html in steps:
-                field = gr.skip() if begun else gr.Textbox(value="", submit_btn=False, stop_btn=words("stop"))
-                yield known, gr.skip() if begun else before, now, gr.skip() if list_html is None else list_html, field
-                begun = True
-            yield gr.skip(), gr.skip(), gr.skip(), gr.skip(), gr.Textbox(submit_btn=words("send"), stop_btn=False)
-
-        def typed(
-            text: str, conversation: str | None, venue_: str | None, first_: float | None, last_: float | None,
-            k_: float, request: gr.Request,
-        ) -> Iterator[tuple[Any, ...]]:
-            chosen = (conversation, venue_, first_, last_, k_)
-            if text.strip():
-                yield from drawn(Asked(text), chosen, request)
-            else:
-                yield (gr.skip(),) * 5
-
-        def pressed(
-            conversation: str | None, venue_: str | None, first_: float | None, last_: float | None, k_: float,
-            request: gr.Request, event: gr.EventData,
-        ) -> Iterator[tuple[Any, ...]]:
-            chosen = (conversation, venue_, first_, last_, k_)
-            data: dict[str, Any] = event._data or {}
-            text = str(data.get("question", ""))
-            if text.strip():
-                asked = Asked(text, data.get("replaces"), bool(data.get("alone")), data.get("drop"))
-                yield from drawn(asked, chosen, request)
-
-        def chosen_conversation(conversation: str | None, text: str, request: gr.Request, event: gr.EventData) -> Any:
-            data: dict[str, Any] = event._data or {}
-            user, asked_for = user_of(request), str(data.get("id", ""))
-            match data.get("act"):
-                case "open":
-                    desk.stop(request.session_hash or "")
-                    return chat.opened(user, asked_for)
-                case "rename":
-                    kept.rename(user, asked_for, str(data.get("title", "")))
-                case "delete":
-                    kept.delete(user, asked_for)
-                    if asked_for == conversation:
-                        return chat.opened(user, None)
-            return gr.skip(), gr.skip(), gr.skip(), chat.listed(user, conversation, text)
-
-        def load(address: str, request: gr.Request) -> Any:
-            held = overview(desk.library)
-            venues = gr.Dropdown(choices=["", *(name for name, _ in held.venues[:200])])
-            return (*chat.opened(user_of(request), address or None), venues)
-
-        hidden: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        answering: dict[str, Any] = {**hidden, "concurrency_limit": SYSTEM_CONCURRENCY}
-        box.submit(typed, [box, *choices], outputs, **answering)
-        for html in (earlier, live):
-            html.ask(pressed, choices, outputs, **answering)  # type: ignore[operator]
-        box.stop(_stop(desk), None, None, queue=False, **hidden)
-        listed.act(chosen_conversation, [current, find], [current, earlier, live, listed], **hidden)  # type: ignore[operator]
-        new.click(_new(chat), None, [current, earlier, live, listed], **hidden)
-        find.change(_find(chat), [current, find], listed, **hidden)
-        current.change(None, [current], None, js="(id) => window.aqa.remember(id)", **hidden)
-        start = gr.Textbox(visible=False)
-        blocks.load(load, start, [current, earlier, live, listed, venue], js="() => window.aqa.remembered()", **hidden)
-        blocks.unload(_stop(desk))
-    return blocks
-
-
-def _stop(desk: Desk) -> Any:
-    def stop(request: gr.Request) -> None:
-        desk.stop(request.session_hash or "")
-
-    return stop
-
-
-def _new(chat: Chat) -> Any:
-    def begin(request: gr.Request) -> tuple[Any, ...]:
-        return chat.opened(user_of(request), None)
-
-    return begin
-
-
-def _find(chat: Chat) -> Any:
-    def find(conversation: str | None, text: str, request: gr.Request) -> str:
-        return chat.listed(user_of(request), conversation, text)
-
-    return find
-
-
-def build(library: Library, *, warm: bool = True) -> FastAPI:
-    """The application: page in both languages, HTTP interface."""
+def build(library: Library, host: str = "127.0.0.1", *, warm: bool = True) -> FastAPI:
+    """The application. `warm` loads the answering model in the background once it is started."""
     desk = Desk(library)
     kept = Conversations(library.settings.home)
 
@@ -175,25 +45,59 @@ def build(library: Library, *, warm: bool = True) -> FastAPI:
         yield
         kept.close()
 
-    app = FastAPI(title="abstract-qa", lifespan=lifespan)
+    app = FastAPI(
+        title="abstract-qa", lifespan=lifespan, docs_url=None, redoc_url=None,
+        description="Ask a library of abstracts; every sentence of an answer carries the paper it comes from.",
+    )
+    app.middleware("http")(guard(host))
+
+    @app.exception_handler(AbstractQAError)
+    async def told(_: Request, error: AbstractQAError) -> JSONResponse:
+        return api.error_response(error)
+
+    for routes in (api.router(desk), personal.router(desk, kept), openai_api.router(desk)):
+        app.include_router(routes)
     own: Language = library.settings.language
     other: Language = "zh" if own == "en" else "en"
+
+    @app.get("/language/{language}", include_in_schema=False)
+    def to_language(language: Language, request: Request) -> RedirectResponse:
+        conversation = f"?{request.url.query}" if request.url.query else ""
+        return RedirectResponse(("/" if language == own else f"/{language}/") + conversation)
+
     script = f"<script>{(HERE / 'script.js').read_text(encoding='utf-8')}</script>"
-    for language, path in ((other, f"/{other}"), (own, "")):
+    for language, path in ((other, f"/{other}"), (own, "/")):
         blocks = page(desk, kept, language)
-        blocks.queue(default_concurrency_limit=SYSTEM_CONCURRENCY, api_open=False)
+        blocks.queue(default_concurrency_limit=AT_ONCE, api_open=False)
         app = gr.mount_gradio_app(
-            app, blocks, path=path or "/", footer_links=[], run_history=False, show_error=False, ssr_mode=False,
-            mcp_server=False, theme=theme(), css_paths=HERE / "style.css", head=script, max_file_size="512mb",
+            app, blocks, path=path, footer_links=[], run_history=False, show_error=False, ssr_mode=False,
+            mcp_server=language == own, theme=theme(), css_paths=HERE / "style.css", head=script,
+            max_file_size=LARGEST_UPLOAD,
         )
     return app
 
 
-def serve(library: Library, host: str, port: int) -> None:
-    """Serve until interrupted; prints the address once it can be opened."""
+def serve(library: Library, host: str = "127.0.0.1", port: int = 7860, *, allow_unauthenticated: bool = False) -> None:
+    """Serve until interrupted; the address is printed once it can be opened, the model is loaded meanwhile.
+
+    `port` 0 takes a free one. Raises SettingsError where others could reach it unasked, InputError for a taken port.
+    """
+    import socket
+
     import click
     import uvicorn
 
-    app = build(library)
-    click.echo(f"abstract-qa is at http://{host}:{port}")
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    from rag.errors import InputError
+
+    check_binding(host, signed_in=False, allowed=allow_unauthenticated)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            raise InputError(f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port.") from None
+        app = build(library, host)
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"abstract-qa is at http://{shown}:{listening.getsockname()[1]} (stop it with Ctrl-C)")
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)).run([listening])

@@ -13,8 +13,11 @@ from ui.text import Words
 def rail(listed: Sequence[Summary], current: str | None, words: Words) -> str:
     """Conversations as buttons, the open one marked, each with rename and delete."""
     if not listed:
-        return f'<p class="aqa-note aqa-rail-empty">{escape(words("no_conversations"))}</p>'
-    return f'<ul class="aqa-rail">{"".join(_item(one, one.conversation_id == current, words) for one in listed)}</ul>'
+        items = f'<p class="aqa-note aqa-rail-empty">{escape(words("no_conversations"))}</p>'
+    else:
+        items = "".join(_item(one, one.conversation_id == current, words) for one in listed)
+        items = f'<ul class="aqa-rail">{items}</ul>'
+    return f'<div class="aqa-rail-frame" data-open="{escape(current or "")}">{items}</div>'
 
 
 def _item(one: Summary, current: bool, words: Words) -> str:

@@ -32,8 +32,7 @@ window.aqa = (() => {
     const url = new URL(location.href);
     if (id) url.searchParams.set("c", id);
     else url.searchParams.delete("c");
-    history.replaceState(null, "", url);
-    return [id];
+    if (url.href !== location.href) history.replaceState(null, "", url);
   };
 
   /* Source cards: those hidden in an exchange are copied into the panel, or under the answer where there is no panel. */
@@ -320,6 +319,8 @@ window.aqa = (() => {
 
   /* Gradio draws the HTML again on every change: the newest exchange then shows its sources. */
   const settle = () => {
+    const rail = $(".aqa-rail-frame");
+    if (rail) remember(rail.dataset.open);
     const exchanges = $$(".aqa-exchange"), last = exchanges.at(-1);
     if (!last) {
       shown = { exchange: null, version: null };
@@ -361,10 +362,10 @@ window.aqa = (() => {
   wide.addEventListener("change", () => { shown = { exchange: null, version: null }; settle(); });
 
   return {
-    remember, remembered, setTheme,
+    remembered, setTheme,
     bind(element, { act = () => {}, ask = () => {} }) {
       element.addEventListener("click", (event) => handle(event, act, ask));
-      new MutationObserver(settle).observe(element, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ["data-sources", "data-state"] });
+      new MutationObserver(settle).observe(element, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ["data-sources", "data-state", "data-open"] });
       settle();
     },
     panel(element) {

@@ -1,0 +1,74 @@
+"""The tools offered to MCP clients and to Gradio's own client: ask, search_papers, get_paper. Nothing else is offered."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from rag.answer_json import paper_json, search_json, to_json
+from rag.errors import AbstractQAError
+from rag.events import Done
+from rag.types import Filters
+from ui.desk import Desk
+
+Json = dict[str, Any]
+
+
+def tools(desk: Desk) -> tuple[Callable[..., Json], ...]:
+    """The functions; their names, types and docstrings are what a client sees."""
+
+    def ask(question: str, venue: str = "", year_from: int = 0, year_to: int = 0) -> Json:
+        """Answer a question from the abstracts of the library, every sentence with the paper it comes from.
+
+        Args:
+            question: The question, in any language.
+            venue: Only papers of this venue; empty for all.
+            year_from: Only papers from this year on; 0 for all.
+            year_to: Only papers up to this year; 0 for all.
+        """
+
+        def answered() -> Json:
+            filters = Filters(venue or None, year_from or None, year_to or None)
+            with desk.run(uuid.uuid4().hex) as run:
+                for event in desk.stream(run, question, (), filters):
+                    if isinstance(event, Done):
+                        return to_json(event.answer)
+            return {"error": "The answer ended before it was complete; ask again."}
+
+        return _told(answered)
+
+    def search_papers(query: str, k: int = 10) -> Json:
+        """Find papers of the library by relevance to a query, each with its most telling sentence.
+
+        Args:
+            query: What the papers should be about.
+            k: How many papers, at most 50.
+        """
+        return _told(lambda: search_json(query, desk.library.search(query, max(1, min(int(k), 50)))))
+
+    def get_paper(reference: str) -> Json:
+        """Everything the library knows of a paper, its abstract included.
+
+        Args:
+            reference: A paper id, DOI, arXiv id, exact title or FILE#POSITION.
+        """
+        return _told(lambda: paper_json(desk.library.paper(reference)))
+
+    return ask, search_papers, get_paper
+
+
+def offer(desk: Desk) -> None:
+    """Offer the tools; call inside `gr.Blocks`."""
+    for tool in tools(desk):
+        gr.api(tool, api_name=tool.__name__)
+
+
+def _told(make: Callable[[], Json]) -> Json:
+    """What `make` gives; the message of an error that is the user's to read."""
+    try:
+        return make()
+    except AbstractQAError as error:
+        return {"error": str(error)}
