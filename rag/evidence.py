@@ -249,4 +249,4 @@ def decisive(question: Question, evidence: Sequence[Evidence]) -> Evidence | Non
     if asks_number(question.search_text):
         own = [piece for piece in own if numbers(piece.span.text)] or own
     whole = [piece for piece in own[:2] if not _LEADS_BACK.match(piece.span.text)]
-    return (whole or own or [None])[0]
+    return next(iter(whole or own), None)
