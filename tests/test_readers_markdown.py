@@ -138,3 +138,38 @@ def test_a_read_me_is_no_literature() -> None:
     with pytest.raises(NotLiterature):
         list(markdown.read(opened(text), ReadOptions()))
     assert markdown.sniff(text, "README.md") > plain.sniff(text, "README.md")
+
+
+def test_a_daily_digest_with_names_in_italics() -> None:
+    text = f"""# cs.CL [[Back]](#toc)
+
+### [1] [On Walls](https://arxiv.org/abs/2508.00001)
+*Jane Roe,Kim Doe*
+
+Main category: cs.CL
+
+<details>
+  <summary>Details</summary>
+
+Motivation: Walls are heavy.
+
+Abstract: {TEXT}
+
+</details>
+"""
+    [record] = records(markdown, text)
+    assert (record.title, record.authors, record.abstract) == ("On Walls", ("Jane Roe", "Kim Doe"), TEXT)
+    assert record.extra == {"text": "Main category: cs.CL\nMotivation: Walls are heavy."}
+
+
+def test_a_dated_table_and_a_venue_in_bold() -> None:
+    text = """|Publish Date|Title|Authors|PDF|Code|
+|---|---|---|---|---|
+|**2024-01-04**|**On Walls**|Jane Roe et.al.|[2401.00001](http://arxiv.org/abs/2401.00001)|**[link](https://a.org/b)**|
+
+- (**ICLR 2024**) On Doors. [[pdf](https://arxiv.org/abs/2401.00002)]
+"""
+    first, second = records(markdown, text)
+    assert (first.title, first.authors, first.arxiv_id) == ("On Walls", ("Jane Roe",), "2401.00001")
+    assert first.extra == {"Publish Date": "2024-01-04", "Code": "https://a.org/b"}
+    assert (second.title, second.venue, second.year) == ("On Doors", "ICLR", 2024)

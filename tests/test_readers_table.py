@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rag.readers import ReadOptions, table
+from rag.readers.fields import split_names
 from rag.readers.options import NotLiterature, Unreadable
 from rag.types import Record, Rejected
 from tests.formats import items, only, opened, records
@@ -47,6 +48,30 @@ def test_ieee_keeps_the_publication_for_the_venue() -> None:
         2013,
         ("J. Roe", "K. Doe"),
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "people"),
+    [
+        ("Roe J., Doe K.", ("Roe J.", "Doe K.")),
+        ("Roe, J., Doe, K.", ("J. Roe", "K. Doe")),
+        ("Roe J, Doe K, Poe LM", ("Roe J", "Doe K", "Poe LM")),
+        ("Jane Roe, Kim Doe", ("Jane Roe", "Kim Doe")),
+        ("Jane Roe and Kim Doe", ("Jane Roe", "Kim Doe")),
+        ("Roe, Jane and Doe, Kim", ("Jane Roe", "Kim Doe")),
+        ("Roe, Jane", ("Jane Roe",)),
+        ("['Jane Roe', \"K. O'Dea\"]", ("Jane Roe", "K. O'Dea")),
+        ("Jane Roe et al.", ("Jane Roe",)),
+        ("张三、李四", ("张三", "李四")),
+    ],
+)
+def test_lists_of_names(names: str, people: tuple[str, ...]) -> None:
+    assert split_names(names) == people
+
+
+def test_springer_names_run_together() -> None:
+    text = "Item Title,Item DOI,Authors,Publication Year\nOn Walls,10.1007/s1,Jane RoeKim McDoe,2020\n"
+    assert only(table, text).authors == ("Jane Roe", "Kim McDoe")
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from rag.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of
+from rag.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of, url_in
 from rag.text import clean_text, clean_title
 from rag.types import Record, Source
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _SUFFIX = re.compile(r"(?:[JS]r\.?|I{2,3}|IV|Ph\.?D\.?|M\.?D\.?|Inc\.?|Ltd\.?|LLC|GmbH|Corp\.|Co\.)$")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_ADDRESS = re.compile(r"[a-z][a-z+.-]*:|www\.|10\.\d{4}", re.IGNORECASE)
+_AND_OTHERS = re.compile(r",?\s*\b(?:et\.?\s*al\.?|and others)\s*$", re.IGNORECASE)
+_QUOTED = re.compile(r"""(?<=[\[,\s])'((?:[^'\\]|\\.)*)'(?=\s*[,\]])|"((?:[^"\\]|\\.)*)\"""")
 _EMPTY = frozenset(
     {
         "",
@@ -53,7 +56,10 @@ def make_record(
     order; reading order is kept. `year` may be a date; without one, the venue ("ICML 2024 Poster") or an arXiv id may
     tell it.
     """
-    link = present(url)
+    stated = link = present(url)
+    if stated and not _ADDRESS.match(stated):
+        link = url_in(stated)
+        extra = {**(extra or {}), "url": None if link else stated}
     arxiv = arxiv_of(present(arxiv_id), bare=True) or arxiv_of(doi) or arxiv_of(link)
     return Record(
         source=source,
@@ -107,6 +113,9 @@ def split_names(text: str) -> tuple[str, ...]:
 
     "Hu, J., Li, K." is two people; "Jie Hu, Ke Li" is two; "Hu, Jie" is one.
     """
+    if (listed := items_of(text)) is not None:
+        return tuple(name for item in listed if (name := name_of(item)))
+    text = _AND_OTHERS.sub("", text)
     for mark in (";", "；", "|", "\n", "、"):
         if mark in text:
             return tuple(name for part in text.split(mark) if (name := name_of(part)))
@@ -126,5 +135,13 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(name for part in parts if (name := name_of(part)))
 
 
+def items_of(text: str) -> list[str] | None:
+    """The strings of a list written out as Python or JSON write it, "['Jane Roe', \\"K. O'Dea\\"]"; else None."""
+    if not (text.lstrip().startswith("[") and text.rstrip().endswith("]")):
+        return None
+    found = [single or double for single, double in _QUOTED.findall(text)]
+    return found or None
+
+
 def _initials(text: str) -> bool:
-    return bool(re.fullmatch(r"(?:[^\W\d_]\.?[\s-]?){1,4}", text)) and (len(text) <= 2 or "." in text)
+    return bool(re.fullmatch(r"(?:[^\W\d_]\.[\s-]?){1,4}|[A-Z]{1,3}", text))

@@ -30,7 +30,7 @@ _TAG_LINE = re.compile(
 _TAGS = re.compile(r"</?(?:details|summary|font|b|i|strong|em|br|span|sup|sub|center|div|p|a)\b[^<>]*>", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBER = re.compile(r"^\s*(?:\[?\(?\d{1,4}[.)\]:、]+\s*|#\d+\s+)")
-_VENUE = re.compile(r"\b([A-Z][A-Za-z&-]*[A-Z][A-Za-z]*|[A-Z]{2,}(?:-[A-Z]+)?)\s*[-_ ]?['’]?\s?((?:19|20)\d\d)\b")
+_VENUE = re.compile(r"\b([A-Z][A-Za-z&-]*[A-Z][A-Za-z]*|[A-Z]{2,}(?:-[A-Z]+)?)\s*[-_ (]?['’]?\s?((?:19|20)\d\d)\b")
 _HOSTS = re.compile(
     r"arxiv\.org/|openreview\.net/|doi\.org/|aclanthology\.org|aclweb\.org/anthology|proceedings\.|papers\.n(?:eur)?ips"
     r"|thecvf\.com|ojs\.aaai|ieeexplore|dl\.acm\.org|link\.springer|sciencedirect|nature\.com/articles|biorxiv|semanticscholar"
@@ -106,7 +106,9 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
             yield _untitled(file, position, abstract, entry)
             continue
         quotes = " ".join(entry.quotes)
-        extra = {**entry.extra, **({"summary": quotes} if quotes and quotes != abstract else {})}
+        texts = "\n".join(entry.texts)
+        extra = entry.extra | ({"summary": quotes} if quotes and quotes != abstract else {})
+        extra |= {"text": texts} if texts and texts != abstract else {}
         yield make_record(
             file.source(position),
             title=entry.fields.get("title") or entry.title,
@@ -251,6 +253,8 @@ def _plain_line(entry: _Entry, text: str) -> None:
     if address and len(_unlinked(text)) < _LONG:
         if not entry.identified:
             entry.url = address
+    elif "authors" not in entry.fields and not entry.texts and re.fullmatch(r"[*_][^*_]{3,2000}[*_]", text):
+        entry.fields["authors"] = text.strip("*_")  # a line in italics below the title
     elif entry.level >= 7 and "authors" not in entry.fields and len(text) < 300 and len(split_names(text)) > 1:
         entry.fields["authors"] = text.strip("*_ ")
     else:
@@ -261,6 +265,9 @@ def _item(number: int, text: str) -> _Entry | None:
     """A bullet that names a paper: by a link that is its title, or a bold or quoted title beside a link."""
     links = [(label, url) for label, url in _LINK.findall(text)]
     titled = [(label, url) for label, url in links if not _LINK_WORDS.match(label) and len(label.split()) > 1]
+    venue = re.search(r"\(?\*\*\s*([^*]{3,40}?)\s*\*\*\)?", text)
+    if venue and _VENUE.fullmatch(venue[1]):
+        text = f"{text.replace(venue[0], '', 1).strip()} {venue[1]}"
     bold = re.search(r"\*\*(.{8,300}?)\*\*|[\"“](.{8,300}?)[\"”]", _LINK.sub(r"\1", text))
     papers = [url for _, url in links if _HOSTS.search(url)] or [url for url in URL.findall(text) if _HOSTS.search(url)]
     if titled and (not bold or _HOSTS.search(titled[0][1])):
@@ -268,7 +275,7 @@ def _item(number: int, text: str) -> _Entry | None:
     elif bold:
         title, url = bold[1] or bold[2], papers[0] if papers else ""
     elif papers:
-        title, url = re.split(r"\s*(?:\[\[|\(\[|\[|https?://)", text)[0], papers[0]
+        title, url = re.split(r"\s*(?:\[\[|\(\[|\[|https?://)", text)[0].strip("():-– "), papers[0]
     else:
         return None
     if not url or url.startswith("#"):
@@ -309,7 +316,7 @@ def _table_row(line: str, columns: list[str | None], number: int) -> tuple[list[
         if name in ("abstract", "authors", "venue", "year", "doi", "keywords", "title"):
             entry.fields[name] = _unlinked(cell)
         elif name not in ("url", "id"):
-            entry.extra[name] = _unlinked(cell)
+            entry.extra[name] = address or _unlinked(cell)
     return columns, entry if entry.title else None
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from statistics import median
 
 from rag.own import CSV_COLUMNS, stated_in_row
-from rag.readers.fields import make_record, split_names, year_of
+from rag.readers.fields import items_of, make_record, split_names, year_of
 from rag.readers.names import FIELDS, field_of
 from rag.readers.opened import Opened
 from rag.readers.options import NotLiterature, ReadOptions, Unreadable
@@ -21,6 +21,7 @@ NAME = "csv"
 _DELIMITERS = ("\t", ";", ",", "|")
 _SEEN = 40  # rows looked at before columns are settled
 _PREAMBLE = 10  # lines of a report's heading above the header
+_MARKDOWN_RULE = re.compile(r"^\s*\|?\s*:?-{3,}:?\s*\|", re.MULTILINE)
 _NAME_LIKE = re.compile(r"[^\W\d_][\w.'’ -]{1,40}")
 
 
@@ -39,7 +40,7 @@ class _Layout:
 def sniff(head: str, name: str) -> float:
     """Sure where a header names a title or an abstract and something else; less where columns look like fields."""
     ending = 0.1 if name.lower().endswith((".csv", ".tsv", ".tab")) else 0.0
-    if head.lstrip()[:1] in "{[<@%" and not ending:
+    if (head.lstrip()[:1] in "{[<@%" and not ending) or _MARKDOWN_RULE.search(head):
         return 0.0
     layout = _layout(_start_of(head), ReadOptions())
     if layout is None:
@@ -108,7 +109,7 @@ def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) 
         file.source(position),
         title=cell("title"),
         abstract=cell("abstract"),
-        authors=split_names(re.sub(r"\s*\(\d{6,}\)", "", cell("authors") or "")),  # Scopus puts author ids behind names
+        authors=split_names(_names(cell("authors") or "", layout)),
         venue=venue,
         year=year_of(year) or (year_of(venue) if not layout.names else None),
         url=cell("url"),
@@ -121,11 +122,20 @@ def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) 
     )
 
 
+def _names(text: str, layout: _Layout) -> str:
+    """Scopus puts author ids behind names; Springer puts names behind one another without anything between."""
+    if "Item DOI" in layout.names:
+        return re.sub(r"(?<=[a-zß-ÿ])(?<!\bMc)(?<!\bMac)(?<!\bDe)(?<!\bLa)(?=[A-ZÀ-Þ])", ";", text)
+    return re.sub(r"\s*\(\d{6,}\)", "", text)
+
+
 def _heading(layout: _Layout, at: int) -> str:
     return (layout.names[at] if at < len(layout.names) else "") or f"column {at + 1}"
 
 
 def _words(text: str) -> list[str]:
+    if (listed := items_of(text)) is not None:
+        return listed
     mark = next((mark for mark in (";", "；", "|", "\n") if mark in text), ",")
     return text.split(mark)
 
