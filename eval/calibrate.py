@@ -204,7 +204,7 @@ def refuse(data: Path, write: bool) -> None:
         here = np.array([row.kind == kind for row in rows])
         click.echo(f"  {kind:16}{here.sum():4}  " + "  ".join(f"{np.mean(probabilities[here] < s):.3f}" for s in steps))
     if write:
-        _write("refusal", {"default": {"weights": _rounded(fit(table, labels, weights, 2.0)), "least": 0.25}})
+        _write("refusal", {"default": {"weights": _rounded(fit(table, labels, weights, 2.0)), "least": 0.2}})
 
 
 def _asked(home: Path, paths: Sequence[Path], items: Sequence[Item], instead: str | None) -> Iterator[_Row]:
