@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import prompts
@@ -28,8 +27,7 @@ def read_verdict(reply: str) -> str:
 
 def make_judge(chat: BaseChatModel) -> Callable[[Item, Mapping[str, Any]], str | None]:
     """A judge for `RunOptions.judge`: None for a question with neither reference answer nor facts."""
-    source = resources.files("eval").joinpath("templates/judge.txt").read_text(encoding="utf-8")
-    template = prompts.parse("judge", source)
+    template = prompts.load("judge_answer")
 
     def judge(item: Item, answer: Mapping[str, Any]) -> str | None:
         reference = item.reference_answer or "; ".join(" or ".join(group) for group in item.facts)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import prompts
 from eval.sets import Item
 from rag.errors import InputError
 from rag.text import split_sentences
@@ -24,10 +25,6 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*\s?%?")
 _CLAIM = re.compile(r"\b(propose|introduce|present|show|find|achieve|outperform|demonstrate|prove)", re.IGNORECASE)
 _OWN = re.compile(r"^(?:in this (?:paper|work),?\s*)?we\s+(?:also\s+|further\s+)?", re.IGNORECASE)
 _SHORTEST, _LONGEST = 40, 260
-_ASK = (
-    "Write one short question in English that the following sentence from the paper “{title}” answers. Do not quote "
-    "the sentence and do not name the paper. Reply with the question only.\n\nSentence: {sentence}\n\nQuestion:"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +114,7 @@ def _item(paper: Paper, sentence: Span, place: int, chat: BaseChatModel | None) 
         own = claim != text.rstrip(".")
         question = f"Which paper’s authors {claim}?" if own else f"Which paper says that {claim[0].lower()}{claim[1:]}?"
     else:
-        reply = str(chat.invoke(_ASK.format(title=paper.title, sentence=text)).text).strip()
+        reply = str(chat.invoke(prompts.load("draft_question").render(title=paper.title, sentence=text)).text).strip()
         question = reply.splitlines()[0].strip().strip('"“”') if reply else ""
         if not question.endswith("?"):
             return None  # no question: the next paper is tried
