@@ -15,7 +15,7 @@ from rag.errors import AbstractQAError
 from rag.export import Format, export
 from rag.types import Filters, Paper
 from ui.desk import Desk
-from ui.overview import Overview, overview
+from ui.overview import overview
 from ui.prose import escape
 from ui.text import Words
 
@@ -38,8 +38,8 @@ def library_tab(desk: Desk, words: Words) -> None:
         with gr.Row():
             text = gr.Textbox(label=words("search_library"), max_lines=1, scale=3, min_width=180, elem_id="aqa-search-library")
             venue = gr.Textbox(label=words("venue"), max_lines=1, scale=2, min_width=120)
-            first = gr.Number(None, label=words("year_from"), precision=0, minimum=0, scale=1, min_width=90)
-            last = gr.Number(None, label=words("year_to"), precision=0, minimum=0, scale=1, min_width=90)
+            first = gr.Number(None, label=words("year_from"), precision=0, scale=1, min_width=90)
+            last = gr.Number(None, label=words("year_to"), precision=0, scale=1, min_width=90)
         shown = gr.HTML(elem_id="aqa-shown")
         table = gr.Dataframe(
             headers=["", "id", words("title"), words("authors"), words("venue"), words("year"), words("source_file")],
@@ -116,7 +116,7 @@ def library_tab(desk: Desk, words: Words) -> None:
     remove.click(removed, [table, sure], report, **HIDDEN).then(lambda: False, None, sure, **HIDDEN).then(**show)
     save.click(saved, [text, venue, first, last, kind], save, **HIDDEN)
     draw.click(plotted, None, [years, venues, chart], **HIDDEN)
-    gr.on(None, **{key: value for key, value in show.items()})
+    gr.on(None, **show)
 
 
 def row(paper: Paper) -> list[Any]:
@@ -189,7 +189,3 @@ def report_html(report: Any, words: Words) -> str:
 def _filters(venue: str, first: float | None, last: float | None) -> Filters:
     return Filters(venue.strip() or None if venue else None, int(first) if first else None, int(last) if last else None)
 
-
-def numbers(held: Overview) -> tuple[tuple[str, int], ...]:
-    """Venues with their counts, most frequent first, at most twenty."""
-    return held.venues[:20]

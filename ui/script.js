@@ -83,6 +83,8 @@ window.aqa = (() => {
   };
   const cite = (chip) => {
     hideTip();
+    clearTimeout(tipTimer);
+    pressed = chip;
     const exchange = chip.closest(".aqa-exchange");
     const inline = $(".aqa-inline-sources", exchange);
     if (!wide.matches && inline) inline.open = true;
@@ -102,7 +104,7 @@ window.aqa = (() => {
   };
 
   /* Hover card of a citation. */
-  let tip = null, tipTimer = 0;
+  let tip = null, tipTimer = 0, pressed = null;
   const showTip = (chip) => {
     const template = chip.nextElementSibling;
     if (!template?.classList.contains("aqa-tip")) return;
@@ -126,10 +128,11 @@ window.aqa = (() => {
   document.addEventListener("mouseover", (event) => {
     const chip = chipOf(event);
     clearTimeout(tipTimer);
-    if (chip) tipTimer = setTimeout(() => showTip(chip), 120);
+    if (chip !== pressed) pressed = null;
+    if (chip && chip !== pressed) tipTimer = setTimeout(() => showTip(chip), 120);
     else if (tip && !event.target.closest?.("#aqa-tip")) tipTimer = setTimeout(hideTip, 120);
   });
-  document.addEventListener("focusin", (event) => { const chip = chipOf(event); if (chip && chip.matches(":focus-visible")) showTip(chip); });
+  document.addEventListener("focusin", (event) => { const chip = chipOf(event); if (chip && chip !== pressed && chip.matches(":focus-visible")) showTip(chip); });
   document.addEventListener("focusout", (event) => { if (chipOf(event)) hideTip(); });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
   document.addEventListener("scroll", hideTip, true);
