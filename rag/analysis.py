@@ -1,8 +1,8 @@
 """From text to the terms of the lexical index. Questions and papers go through the same function.
 
-Compatibility forms are made plain (NFKC), case is dropped, English words are stemmed (Snowball), common words are left
-out. A name written with signs or digits in it is findable whole and in parts: `GPT-4` gives gpt, 4 and gpt4. Chinese,
-Japanese and Korean text gives overlapping pairs of characters.
+Compatibility forms are made plain (NFKC), case is dropped, English words are stemmed (Snowball, after British spelling
+was made American), common words are left out. A name written with signs or digits in it is findable whole and in parts:
+`GPT-4` gives gpt, 4 and gpt4. Chinese, Japanese and Korean text gives overlapping pairs of characters.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ _WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_]+)?(?:[-‐–_./+][
 _IDEOGRAPHS = re.compile(rf"[{_CJK}]+")
 _PART = re.compile(r"[^\W\d_]+|\d+")
 _PIECE = re.compile(r"[^\W_]+")
+# memorisation, generalise: spelled as in America; not supervised, precise, noise.
+_BRITISH = re.compile(r"(?<=[a-z]{3}[lmrtnd])is(?=(?:e[drs]?|ing|ations?|able)$)")
 # Raised whenever the same text would give other terms: an index of other terms is made anew.
-ANALYSIS = "1"
+ANALYSIS = "2"
 # Longer runs are no words but data; they would only swell the index.
 LONGEST = 60
 _local = threading.local()
@@ -63,5 +65,5 @@ def _stem(word: str) -> str:
 
         # A stemmer keeps state and is not safe to share between threads.
         stemmer = _local.stemmer = Stemmer.Stemmer("english")
-    stem: str = stemmer.stemWord(word)
+    stem: str = stemmer.stemWord(_BRITISH.sub("iz", word))
     return stem

@@ -38,6 +38,8 @@ from rag.types import (
 from rag.verify import Verifier
 from rag.writer import Writer
 
+# From this probability of an answer on, the abstract is quoted although the model says that it does not know.
+SURE = 0.7
 NO_MODEL: Mapping[str, str | int | float | bool | None] = {"name": None}
 
 
@@ -126,7 +128,7 @@ class Answerer:
             return
         numbering = Numbering({hit.rank: hit.paper for hit in ranked})
         sentences: list[AnswerSentence] = []
-        for event in self._sentences(asked, ranked, found, numbering, clock, cancel):
+        for event in self._sentences(asked, ranked, found, verdict.probability, numbering, clock, cancel):
             if isinstance(event, SentenceChecked):
                 sentences.append(event.sentence)
             yield event
@@ -160,11 +162,16 @@ class Answerer:
         asked: Question,
         ranked: tuple[RankedPaper, ...],
         found: tuple[Evidence, ...],
+        probability: float,
         numbering: Numbering,
         clock: _Clock,
         cancel: threading.Event | None,
     ) -> Iterator[Event]:
-        """Tokens as they come, and the sentences that stay, numbered."""
+        """Tokens as they come, and the sentences that stay, numbered.
+
+        `probability` is how sure it is that the library holds an answer; the model's own refusal is weighed
+        against it.
+        """
         ready = self._without_model(asked, ranked, found)
         if ready or self._writer is None:
             for sentence in ready or compose.from_evidence(asked, ranked, found):
@@ -199,7 +206,7 @@ class Answerer:
         if cancel is not None and cancel.is_set():
             return
         # What is only partly supported does not stand alone: the abstract's own words follow.
-        if not firm and (held or not refused):
+        if not firm and (held or not refused or probability >= SURE):
             for sentence in compose.instead(asked, found):
                 yield SentenceChecked(numbering.number(sentence))
 

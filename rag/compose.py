@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rag.evidence import decisive
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
 QUOTED = 3
@@ -52,7 +53,8 @@ def instead(asked: Question, evidence: Sequence[Evidence]) -> tuple[AnswerSenten
     """What stands where nothing that the model wrote held: the decisive sentence, in quotation marks."""
     if asked.kind == "compare":
         return tuple(_quoted(piece) for piece in _first_of_each(evidence))
-    return (_quoted(evidence[0]),) if evidence else ()
+    best = decisive(asked, evidence)
+    return () if best is None else (_quoted(best),)
 
 
 def correction(asked: Question, piece: Evidence) -> AnswerSentence:

@@ -51,7 +51,20 @@ def test_terms_are_the_same_in_every_thread() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [["prune", "quantis", "network"]] * 4
+    assert found == [["prune", "quantiz", "network"]] * 4
+
+
+@pytest.mark.parametrize(
+    ("british", "american"),
+    [("memorisation", "memorization"), ("generalise", "generalize"), ("optimising", "optimizing")],
+)
+def test_british_spelling_finds_american(british: str, american: str) -> None:
+    assert terms(british) == terms(american)
+
+
+def test_words_that_only_look_british_keep_their_family() -> None:
+    assert terms("supervised") == terms("supervision")
+    assert terms("precise") != terms("precize")
 
 
 @pytest.fixture
