@@ -15,6 +15,10 @@ from ui.app import build
 from ui.security import check_binding, is_loopback
 
 
+# Gradio leaves the event loop that it makes for its queue to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     return FakeLibrary(tmp_path_factory.mktemp("home"))
@@ -114,6 +118,30 @@ def test_openai_client(address):
     assert "".join(pieces) == message.content
     assert [c["n"] for c in cited] == [1, 2, 3]
     client.close()
+
+
+def test_mcp_client(address):
+    import anyio
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def use():
+        async with (
+            streamable_http_client(f"{address}/gradio_api/mcp/") as streams,
+            ClientSession(streams[0], streams[1]) as session,
+        ):
+            await session.initialize()
+            listed = await session.list_tools()
+            asked = await session.call_tool("ask", {"question": "How does KiteNet steer?"})
+            found = await session.call_tool("search_papers", {"query": "kites", "k": 2})
+            paper = await session.call_tool("get_paper", {"reference": "p2"})
+            return {tool.name for tool in listed.tools}, *(json.loads(r.content[0].text) for r in (asked, found, paper))
+
+    names, answer, found, paper = anyio.run(use)
+    assert names == {"ask", "search_papers", "get_paper"}
+    assert [citation["n"] for citation in answer["citations"]] == [1, 2, 3]
+    assert len(found["papers"]) == 2
+    assert paper["title"].startswith("LoomQA")
 
 
 def test_only_the_meant_endpoints_are_offered(address):

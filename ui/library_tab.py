@@ -107,16 +107,11 @@ def library_tab(desk: Desk, words: Words) -> None:
     show: dict[str, Any] = {"fn": listed, "inputs": chosen, "outputs": [shown, table], "show_progress": "hidden", **HIDDEN}
     done = read.click(reading, [files, path], report, show_progress="hidden", **HIDDEN)
     done.then(**show)
-    for control in (text, venue):
-        control.submit(lambda: 1, None, page, **HIDDEN).then(**show)
-        control.blur(**show)
-    for number in (first, last):
-        number.change(**show)
-    page.change(**show)
     remove.click(removed, [table, sure], report, **HIDDEN).then(lambda: False, None, sure, **HIDDEN).then(**show)
     save.click(saved, [text, venue, first, last, kind], save, **HIDDEN)
     draw.click(plotted, None, [years, venues, chart], **HIDDEN)
-    gr.on(None, **show)
+    # Without triggers: when the page is opened and whenever one of the inputs changes.
+    gr.on(None, trigger_mode="always_last", **show)
 
 
 def row(paper: Paper) -> list[Any]:

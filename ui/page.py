@@ -30,8 +30,8 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
     chat = Chat(desk, kept, words)
     with gr.Blocks(title="abstract-qa", analytics_enabled=False, fill_width=True) as blocks:
         current = gr.State(None)
-        gr.HTML(
-            lambda: header(desk.library.count(), words), elem_id="aqa-header", js_on_load="window.aqa.header(element)", apply_default_css=False)
+        head = gr.HTML(
+            header(desk.library.count(), words), elem_id="aqa-header", js_on_load="window.aqa.header(element)", apply_default_css=False)
         with gr.Row(elem_id="aqa-frame"):
             with gr.Column(elem_id="aqa-side", min_width=0):
                 new = gr.Button(words("new"), elem_id="aqa-new", size="sm")
@@ -122,7 +122,7 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
         def load(address: str, request: gr.Request) -> Any:
             held = overview(desk.library)
             venues = gr.Dropdown(choices=["", *(name for name, _ in held.venues[:200])])
-            return (*chat.opened(user_of(request), address or None), venues)
+            return (*chat.opened(user_of(request), address or None), venues, header(held.papers, words))
 
         hidden: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         answering: dict[str, Any] = {**hidden, "concurrency_limit": AT_ONCE}
@@ -134,7 +134,7 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
         new.click(_new(chat), None, [current, earlier, live, listed], **hidden)
         find.change(_find(chat), [current, find], listed, **hidden)
         start = gr.Textbox(visible=False)
-        blocks.load(load, start, [current, earlier, live, listed, venue], js="() => window.aqa.remembered()", **hidden)
+        blocks.load(load, start, [current, earlier, live, listed, venue, head], js="() => window.aqa.remembered()", **hidden)
         blocks.unload(_stop(desk))
         offer(desk)
     return blocks

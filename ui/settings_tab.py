@@ -36,7 +36,7 @@ def settings_tab(desk: Desk, words: Words) -> None:
             )
             pull = gr.Button(words("pull"), scale=1, min_width=110)
         said = gr.HTML(elem_id="aqa-settings-said")
-        listed = gr.HTML(lambda: table(desk, words), elem_id="aqa-models")
+        listed = gr.HTML(table(desk, words), elem_id="aqa-models")
         gr.HTML(f"<h2>{escape(words('appearance'))}</h2>")
         theme = gr.Radio(
             [(words("theme_auto"), "auto"), (words("theme_light"), "light"), (words("theme_dark"), "dark")],
