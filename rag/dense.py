@@ -168,7 +168,7 @@ class Dense:
                 if collection in {known.name for known in client.list_collections()}:
                     client.delete_collection(collection)
         finally:
-            client.close()
+            _close(client)
 
     def vector_store(self, encoder: Encoder) -> VectorStore:
         """The same collection as LangChain's VectorStore."""
@@ -181,7 +181,7 @@ class Dense:
         with self._lock:
             if not self._closed:
                 self._closed = True
-                self._client.close()
+                _close(self._client)
 
 
 def _client(place: Path | str) -> Client:
@@ -202,6 +202,15 @@ def _client(place: Path | str) -> Client:
     with _translated(place):
         port = address.port or (443 if secure else 8000)
         return cast("Client", chromadb.HttpClient(address.hostname, port, ssl=secure, settings=settings))
+
+
+def _close(client: Client) -> None:
+    client.close()
+    # Chroma 1.5 leaves the connections to a server open, its own and those of the client it makes for administration.
+    for part in (client, client._admin_client):
+        session = getattr(getattr(part, "_server", None), "_session", None)
+        if session is not None:
+            session.close()
 
 
 @contextmanager
