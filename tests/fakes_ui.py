@@ -37,27 +37,61 @@ from rag.types import (
     Turn,
 )
 
+NO_FILTERS = Filters()
 HOSTILE = "</p><script>window.broken=1</script><img src=x onerror='window.broken=2'> [here](javascript:alert(1))"
 _PAPERS = (
-    ("KiteNet: Steering Small Kites by Sound", "KiteNet steers a small kite by the sound of its line. It needs 12 W "
-     "and $O(n \\log n)$ time. In wind tunnels it stays aloft for 41 minutes.", ("A. Example", "B. Example"),
-     "WINDCONF", 2023, "https://example.org/kitenet"),
-    ("LoomQA: Questions over Woven Tables", "LoomQA answers questions over woven tables. A table costs between $5 "
-     "and $10 to weave. It reaches 81.4% accuracy on 3 benchmarks.", ("C. Example",), "LOOMS", 2024, None),
-    ("Tides as Clocks", f"Tides keep time to within 4 minutes. {HOSTILE} The clock is made of oak.", (),
-     "WINDCONF", 2024, "javascript:alert(1)"),
+    (
+        "KiteNet: Steering Small Kites by Sound",
+        "KiteNet steers a small kite by the sound of its line. It needs 12 W "
+        "and $O(n \\log n)$ time. In wind tunnels it stays aloft for 41 minutes.",
+        ("A. Example", "B. Example"),
+        "WINDCONF",
+        2023,
+        "https://example.org/kitenet",
+    ),
+    (
+        "LoomQA: Questions over Woven Tables",
+        "LoomQA answers questions over woven tables. A table costs between $5 "
+        "and $10 to weave. It reaches 81.4% accuracy on 3 benchmarks.",
+        ("C. Example",),
+        "LOOMS",
+        2024,
+        None,
+    ),
+    (
+        "Tides as Clocks",
+        f"Tides keep time to within 4 minutes. {HOSTILE} The clock is made of oak.",
+        (),
+        "WINDCONF",
+        2024,
+        "javascript:alert(1)",
+    ),
     ("风筝与潮汐：一种联合模型", "我们把风筝与潮汐放在同一个模型中。误差为 3%。", ("王例",), "LOOMS", 2024, None),
     ("مقدمة في النسيج", "هذه ورقة عن النسيج اليدوي. تبلغ الدقة 90%.", ("مثال",), None, 2022, None),
-    ("SaltBench: Measuring Salt in Soup", "SaltBench measures salt in soup with error $\\epsilon < 0.1$.", (),
-     "LOOMS", 2022, None),
+    (
+        "SaltBench: Measuring Salt in Soup",
+        "SaltBench measures salt in soup with error $\\epsilon < 0.1$.",
+        (),
+        "LOOMS",
+        2022,
+        None,
+    ),
 )
 
 
 def make_papers() -> tuple[Paper, ...]:
     """Six invented papers, one hostile, one Chinese, one written from right to left."""
     return tuple(
-        Paper(f"p{place}", title, abstract, authors=authors, venue=venue, year=year, url=url,
-              sources=(Source("/tmp/list.txt", place),))
+        Paper(
+            f"p{place}",
+            title,
+            abstract,
+            authors=authors,
+            venue=venue,
+            year=year,
+            url=url,
+            sources=(Source("/tmp/list.txt", place),),
+        )
         for place, (title, abstract, authors, venue, year, url) in enumerate(_PAPERS, start=1)
     )
 
@@ -84,14 +118,14 @@ class FakeLibrary:
     def writer(self, reference: str, progress: object = None) -> None:
         """No model."""
 
-    def _ranked(self, filters: Filters = Filters(), k: int = 5) -> tuple[RankedPaper, ...]:  # noqa: B008
+    def _ranked(self, filters: Filters = NO_FILTERS, k: int = 5) -> tuple[RankedPaper, ...]:
         chosen = [paper for paper in self.kept if _passes(paper, filters)]
         return tuple(
             RankedPaper(rank, paper, 1 / rank, 0.95 / rank, first_span(paper))
             for rank, paper in enumerate(chosen[:k], start=1)
         )
 
-    def search(self, query: str, k: int = 10, filters: Filters = Filters()) -> tuple[RankedPaper, ...]:  # noqa: B008
+    def search(self, query: str, k: int = 10, filters: Filters = NO_FILTERS) -> tuple[RankedPaper, ...]:
         if not query.strip():
             raise InputError("The query is empty; give some words.")
         return self._ranked(filters, k)
@@ -100,15 +134,20 @@ class FakeLibrary:
         own = self.paper(reference).paper_id
         return tuple(hit for hit in self._ranked() if hit.paper.paper_id != own)[:k]
 
-    def count(self, filters: Filters = Filters(), text: str | None = None, source: str | None = None) -> int:  # noqa: B008
+    def count(self, filters: Filters = NO_FILTERS, text: str | None = None, source: str | None = None) -> int:
         return len(self.papers(filters, text, source))
 
     def papers(
-        self, filters: Filters = Filters(), text: str | None = None, source: str | None = None,  # noqa: B008
-        offset: int = 0, limit: int | None = None,
+        self,
+        filters: Filters = NO_FILTERS,
+        text: str | None = None,
+        source: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
     ) -> tuple[Paper, ...]:
         found = [
-            paper for paper in self.kept
+            paper
+            for paper in self.kept
             if _passes(paper, filters) and (not text or text.lower() in (paper.title + paper.abstract).lower())
         ]
         return tuple(found[offset : None if limit is None else offset + limit])
@@ -124,20 +163,36 @@ class FakeLibrary:
         self.kept = [paper for paper in self.kept if paper.paper_id not in gone]
         return len(gone)
 
-    def ask(self, question: str, history: Sequence[Turn] = (), filters: Filters = Filters(), k: int | None = None,  # noqa: B008
-            llm: str | None = None) -> Answer:
+    def ask(
+        self,
+        question: str,
+        history: Sequence[Turn] = (),
+        filters: Filters = NO_FILTERS,
+        k: int | None = None,
+        llm: str | None = None,
+    ) -> Answer:
         return next(e.answer for e in self.stream(question, history, filters, k) if isinstance(e, Done))
 
     def stream(
-        self, question: str, history: Sequence[Turn] = (), filters: Filters = Filters(), k: int | None = None,  # noqa: B008
-        cancel: threading.Event | None = None, llm: str | None = None,
+        self,
+        question: str,
+        history: Sequence[Turn] = (),
+        filters: Filters = NO_FILTERS,
+        k: int | None = None,
+        cancel: threading.Event | None = None,
+        llm: str | None = None,
     ) -> Iterator[Event]:
         self.asked.append((question, tuple(history), filters))
         if not question.strip():
             raise InputError("The question is empty; type one.")
         standalone = f"{question} (of what was said before)" if history else question
-        asked = Question(question, standalone, standalone, filters=filters,
-                         language="zh" if any("\u4e00" <= c <= "\u9fff" for c in question) else "en")
+        asked = Question(
+            question,
+            standalone,
+            standalone,
+            filters=filters,
+            language="zh" if any("\u4e00" <= c <= "\u9fff" for c in question) else "en",
+        )
         ranked = self._ranked(filters, k or 5)
         yield Stage("understanding")
         yield Understood(asked)
@@ -169,8 +224,11 @@ class FakeLibrary:
             if cancel is not None and cancel.is_set() and sentences:
                 break
             sentence = AnswerSentence(
-                hit.quote.text, (n,), "partial" if n == 2 else "supported",
-                (Evidence(n, hit.paper.paper_id, hit.quote, hit.score),))
+                hit.quote.text,
+                (n,),
+                "partial" if n == 2 else "supported",
+                (Evidence(n, hit.paper.paper_id, hit.quote, hit.score),),
+            )
             sentences.append(sentence)
             yield SentenceChecked(sentence)
         if "slow" in question.lower():
@@ -205,11 +263,22 @@ def _passes(paper: Paper, filters: Filters) -> bool:
 
 
 def _answer(
-    asked: Question, sentences: tuple[AnswerSentence, ...], cited: dict[int, Paper], ranked: tuple[RankedPaper, ...],
-    text: str, **more: Any,
+    asked: Question,
+    sentences: tuple[AnswerSentence, ...],
+    cited: dict[int, Paper],
+    ranked: tuple[RankedPaper, ...],
+    text: str,
+    **more: Any,
 ) -> Answer:
     return Answer(
-        asked, "abstained" if more else "answered", text, sentences,
-        tuple(Citation(n, paper, first_span(paper).text) for n, paper in cited.items()), ranked,
-        Timings(2.0, 30.0, 40.0, 900.0, 2100.0), {"name": "a fake"}, "000000000000", **more,
+        asked,
+        "abstained" if more else "answered",
+        text,
+        sentences,
+        tuple(Citation(n, paper, first_span(paper).text) for n, paper in cited.items()),
+        ranked,
+        Timings(2.0, 30.0, 40.0, 900.0, 2100.0),
+        {"name": "a fake"},
+        "000000000000",
+        **more,
     )

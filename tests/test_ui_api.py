@@ -8,12 +8,11 @@ import time
 import httpx
 import pytest
 import uvicorn
-from tests.fakes_ui import FakeLibrary
 
 from rag.errors import SettingsError
+from tests.fakes_ui import FakeLibrary
 from ui.app import build
 from ui.security import check_binding, is_loopback
-
 
 # Gradio leaves the event loop that it makes for its queue to the collector.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -55,9 +54,15 @@ def test_a_stream_ends_with_the_answer(address):
 
 
 def test_filters_and_history_reach_the_library(address, library):
-    httpx.post(f"{address}/api/ask", json={
-        "question": "And then?", "history": [{"role": "user", "content": "How?"}], "venue": "LOOMS", "year_from": 2022,
-    })
+    httpx.post(
+        f"{address}/api/ask",
+        json={
+            "question": "And then?",
+            "history": [{"role": "user", "content": "How?"}],
+            "venue": "LOOMS",
+            "year_from": 2022,
+        },
+    )
     question, history, filters = library.asked[-1]
     assert question == "And then?"
     assert history[0].content == "How?"
@@ -150,7 +155,10 @@ def test_only_the_meant_endpoints_are_offered(address):
     assert info["unnamed_endpoints"] == {}
 
 
-@pytest.mark.parametrize(("host", "own"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("example.org", False)])
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("example.org", False)],
+)
 def test_loopback(host, own):
     assert is_loopback(host) is own
 

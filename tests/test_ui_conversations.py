@@ -1,8 +1,7 @@
 """Conversations on disk: kept exactly, private per user, found, renamed, deleted."""
 
-from tests.fakes_ui import FakeLibrary
-
 from rag.types import Filters
+from tests.fakes_ui import FakeLibrary
 from ui.conversations import Conversations
 from ui.exchange import new_exchange
 

@@ -6,9 +6,9 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes_ui import FakeLibrary, make_papers
 
 from rag.types import Filters, Paper, Span
+from tests.fakes_ui import FakeLibrary, make_papers
 from ui.cards import link_of, safe_url, sources
 from ui.exchange import EXCHANGE, Exchange, new_exchange
 from ui.html import PAGE, exchange_html
@@ -77,9 +77,7 @@ def test_any_text_stays_text(text):
 @given(st.text(alphabet="a$\\(){}^_ 15.<\n", max_size=60))
 def test_pieces_lose_nothing(text):
     joined = "".join(piece.text for piece in pieces(text))
-    assert sorted(joined.replace("$", "")) == sorted(
-        c for c in joined if c != "$"
-    )
+    assert sorted(joined.replace("$", "")) == sorted(c for c in joined if c != "$")
     if "$" not in text and "\\" not in text:
         assert joined == text
 
@@ -92,7 +90,13 @@ def test_money_stays_money(text):
 
 @pytest.mark.parametrize(
     ("text", "symbol"),
-    [("a $k$-NN", "k"), (r"time \(O(n)\)", "O"), (r"$$\alpha + 1$$", "α"), (r"with $\epsilon < 0.1$.", "ϵ"), (r"\[x^2\]", "x")],
+    [
+        ("a $k$-NN", "k"),
+        (r"time \(O(n)\)", "O"),
+        (r"$$\alpha + 1$$", "α"),
+        (r"with $\epsilon < 0.1$.", "ϵ"),
+        (r"\[x^2\]", "x"),
+    ],
 )
 def test_formulas_are_drawn(text, symbol):
     drawn = plain(text)
@@ -175,7 +179,9 @@ def test_stopped_and_failed_say_so():
     assert isinstance(exchange, Exchange)
 
 
-@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "/etc/passwd", "https://", "http://[", None])
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "data:text/html,x", "/etc/passwd", "https://", "http://[", None]
+)
 def test_addresses_that_are_no_web_address(url):
     assert safe_url(url) is None
 

@@ -1,4 +1,4 @@
-"""The HTTP interface: ask, search, papers, reading files, health. Described in `docs/interfaces.md` and /openapi.json."""
+"""The HTTP interface: ask, search, papers, reading files, health. See `docs/interfaces.md`."""
 
 from __future__ import annotations
 
@@ -87,20 +87,36 @@ def event_json(event: Event) -> tuple[str, Json]:
             return "stage", {"stage": name}
         case Understood(question):
             return "understood", {
-                "standalone_question": question.standalone, "search_text": question.search_text, "kind": question.kind,
-                "language": question.language, "filters": filters_json(question.filters), "notes": list(question.notes),
+                "standalone_question": question.standalone,
+                "search_text": question.search_text,
+                "kind": question.kind,
+                "language": question.language,
+                "filters": filters_json(question.filters),
+                "notes": list(question.notes),
             }
         case Sources(passages):
             return "sources", search_json("", passages)
         case EvidenceFound(evidence):
-            return "evidence", {"evidence": [
-                {"rank": piece.n, "paper_id": piece.paper_id, "start": piece.span.start, "end": piece.span.end,
-                 "text": piece.span.text} for piece in evidence]}
+            return "evidence", {
+                "evidence": [
+                    {
+                        "rank": piece.n,
+                        "paper_id": piece.paper_id,
+                        "start": piece.span.start,
+                        "end": piece.span.end,
+                        "text": piece.span.text,
+                    }
+                    for piece in evidence
+                ]
+            }
         case Token(text):
             return "token", {"text": text}
         case SentenceChecked(sentence):
-            return "sentence", {"text": sentence.text, "citations": list(sentence.citations),
-                                "support": sentence.support}
+            return "sentence", {
+                "text": sentence.text,
+                "citations": list(sentence.citations),
+                "support": sentence.support,
+            }
         case Abstained(reason, nearest):
             return "abstained", {"reason": reason, **search_json("", nearest)}
         case Done(answer):
@@ -168,7 +184,9 @@ def router(desk: Desk) -> APIRouter:
         history = [Turn(message.role, message.content) for message in body.history]
         stream = events(desk, body.question, history, body.filters(), body.k, request.is_disconnected)
         if body.stream:
-            return StreamingResponse(_sse(stream), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+            return StreamingResponse(
+                _sse(stream), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
+            )
         async for event in stream:
             if isinstance(event, Done):
                 return to_json(event.answer)

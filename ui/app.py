@@ -46,7 +46,10 @@ def build(library: Library, host: str = "127.0.0.1", *, warm: bool = True) -> Fa
         kept.close()
 
     app = FastAPI(
-        title="abstract-qa", lifespan=lifespan, docs_url=None, redoc_url=None,
+        title="abstract-qa",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
         description="Ask a library of abstracts; every sentence of an answer carries the paper it comes from.",
     )
     app.middleware("http")(guard(host))
@@ -70,8 +73,17 @@ def build(library: Library, host: str = "127.0.0.1", *, warm: bool = True) -> Fa
         blocks = page(desk, kept, language)
         blocks.queue(default_concurrency_limit=AT_ONCE, api_open=False)
         app = gr.mount_gradio_app(
-            app, blocks, path=path, footer_links=[], run_history=False, show_error=False, ssr_mode=False,
-            mcp_server=language == own, theme=theme(), css_paths=HERE / "style.css", head=script,
+            app,
+            blocks,
+            path=path,
+            footer_links=[],
+            run_history=False,
+            show_error=False,
+            ssr_mode=False,
+            mcp_server=language == own,
+            theme=theme(),
+            css_paths=HERE / "style.css",
+            head=script,
             max_file_size=LARGEST_UPLOAD,
         )
     return app
@@ -96,7 +108,9 @@ def serve(library: Library, host: str = "127.0.0.1", port: int = 7860, *, allow_
         try:
             listening.bind((host, port))
         except OSError as error:
-            raise InputError(f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port.") from None
+            raise InputError(
+                f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port."
+            ) from None
         app = build(library, host)
         shown = f"[{host}]" if ":" in host else host
         click.echo(f"abstract-qa is at http://{shown}:{listening.getsockname()[1]} (stop it with Ctrl-C)")

@@ -26,8 +26,14 @@ def sources(exchange: Exchange, words: Words) -> str:
     cited = [paper for paper_id, paper in papers.items() if paper_id in numbers]
     others = [paper for paper_id, paper in papers.items() if paper_id not in numbers]
     parts = [
-        card(exchange.exchange_id, paper, words, numbers.get(paper.paper_id), ranked.get(paper.paper_id),
-             spans[paper.paper_id])
+        card(
+            exchange.exchange_id,
+            paper,
+            words,
+            numbers.get(paper.paper_id),
+            ranked.get(paper.paper_id),
+            spans[paper.paper_id],
+        )
         for paper in cited
     ]
     if others:
@@ -80,7 +86,7 @@ def card(
         f'data-paper="{escape(paper.paper_id)}" data-n="{n or ""}" tabindex="-1">'
         f'<h4><button type="button" class="aqa-card-head" data-act="toggle" aria-expanded="false" '
         f'aria-controls="{card_id}-full">{number}<span class="aqa-title" dir="auto">{plain(paper.title)}</span>'
-        f'{icon("chevron")}</button></h4>'
+        f"{icon('chevron')}</button></h4>"
         f'<p class="aqa-meta">{meta(paper)}{_relevance(passage, words)}</p>'
         f"{quote_html}"
         f'<div class="aqa-full" id="{card_id}-full" hidden>{_abstract(paper, words, spans)}'
@@ -95,7 +101,7 @@ def meta(paper: Paper) -> str:
     authors = ", ".join(shown) + (" et al." if len(paper.authors) > len(shown) else "")
     where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
     parts = [part for part in (authors, where) if part] or [paper.locator or ""]
-    return '<span class="aqa-dot"> · </span>'.join(f'<bdi>{escape(part)}</bdi>' for part in parts)
+    return '<span class="aqa-dot"> · </span>'.join(f"<bdi>{escape(part)}</bdi>" for part in parts)
 
 
 def safe_url(url: str | None) -> str | None:
@@ -151,12 +157,12 @@ def _actions(paper: Paper, words: Words) -> str:
     url = link_of(paper)
     link = (
         f'<a class="aqa-link" href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow">'
-        f'{icon("open")}{escape(words("open_paper"))}</a>'
+        f"{icon('open')}{escape(words('open_paper'))}</a>"
         if url
         else ""
     )
     return (
         f'{link}<button type="button" class="aqa-link" data-act="similar">{icon("similar")}'
-        f'{escape(words("more_like"))}</button>'
+        f"{escape(words('more_like'))}</button>"
         f'<button type="button" class="aqa-link" data-act="bibtex">{icon("copy")}{escape(words("copy_bibtex"))}</button>'
     )

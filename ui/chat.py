@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import gradio as gr
 
 from rag.errors import AbstractQAError
 from rag.events import Token
-from rag.types import Filters
+from rag.types import Filters, Turn
 from ui.conversations import Conversations
 from ui.desk import Desk, Run
 from ui.exchange import Conversation, Exchange, new_exchange
@@ -31,7 +31,10 @@ Updates = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the page sends with a question. `replaces` is the exchange that is asked again, `alone` leaves history out."""
+    """What the page sends with a question. `replaces` is the exchange that is asked again, `alone` leaves history out.
+
+    `drop` names a filter to take back.
+    """
 
     text: str
     replaces: str | None = None
@@ -85,11 +88,13 @@ class Chat:
         conversation = self.kept.load(user, conversation_id)
         if conversation is None:
             conversation = self.kept.begin(user, text)
+        sent = text
         if asked.replaces:
+            if asked.drop:
+                old = next((one for one in conversation.exchanges if one.exchange_id == asked.replaces), None)
+                sent, filters = without(asked.drop, old, text, filters)
             conversation = conversation.until(asked.replaces)
-        before = replace(
-            conversation, exchanges=tuple(self._settled(exchange) for exchange in conversation.exchanges)
-        )
+        before = replace(conversation, exchanges=tuple(self._settled(exchange) for exchange in conversation.exchanges))
         history = () if asked.alone else before.history()
         exchange = new_exchange(text, filters, asked.alone)
         conversation = before.with_exchange(exchange)
@@ -98,7 +103,7 @@ class Chat:
         known = conversation.conversation_id
         yield known, earlier, exchange_html(exchange, self.words), self.listed(user, known)
         try:
-            for exchange in self._answered(exchange, owner, history, k):  # noqa: B020 - the exchange as it grows
+            for exchange in self._answered(exchange, sent, owner, history, k):  # noqa: B020 - the exchange as it grows
                 yield known, earlier, exchange_html(exchange, self.words), None
         except GeneratorExit:
             exchange = exchange.ended("stopped")
@@ -109,12 +114,14 @@ class Chat:
             self.kept.put(user, known, exchange)
         yield known, earlier, exchange_html(exchange, self.words), self.listed(user, known)
 
-    def _answered(self, exchange: Exchange, owner: str, history: Any, k: int) -> Iterator[Exchange]:
+    def _answered(
+        self, exchange: Exchange, sent: str, owner: str, history: Sequence[Turn], k: int
+    ) -> Iterator[Exchange]:
         """The exchange after each event worth drawing; the last one is no longer running."""
         drawn = 0.0
         try:
             with self.desk.run(owner) as run:
-                for event in self.desk.stream(run, exchange.text, history, exchange.filters, k):
+                for event in self.desk.stream(run, sent, history, exchange.filters, k):
                     exchange = replace(exchange.after(event), ahead=self._ahead(run, exchange))
                     if not self.desk.warmed.is_set() and exchange.stage == "waiting":
                         exchange = replace(exchange, stage="loading")
@@ -122,8 +129,10 @@ class Chat:
                     if isinstance(event, Token) and now - drawn < DRAW_EVERY:
                         continue
                     drawn = now
-                    yield exchange if exchange.state == "running" or not run.cancel.is_set() else replace(
-                        exchange, state="stopped"
+                    yield (
+                        exchange
+                        if exchange.state == "running" or not run.cancel.is_set()
+                        else replace(exchange, state="stopped")
                     )
                 if exchange.state == "running":
                     yield exchange.ended("stopped")
@@ -135,3 +144,15 @@ class Chat:
 
     def _ahead(self, run: Run, exchange: Exchange) -> int:
         return self.desk.ahead(run) if exchange.stage == "waiting" else 0
+
+
+def without(drop: str, old: Exchange | None, text: str, filters: Filters) -> tuple[str, Filters]:
+    """What to ask and under which filters once one filter ("venue" or "years") of `old` is taken back.
+
+    The words that named it must not name it again, so what was searched is asked instead of what was typed.
+    """
+    if old is not None and old.question is not None:
+        text, filters = old.question.search_text, old.question.filters
+    if drop == "venue":
+        return text, replace(filters, venue=None)
+    return text, replace(filters, year_from=None, year_to=None)

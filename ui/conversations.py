@@ -57,7 +57,7 @@ class Conversations:
             self._db.close()
 
     def listed(self, user: str, text: str = "") -> tuple[Summary, ...]:
-        """The user's conversations, last changed first; with `text`, those that hold it in title, question or answer."""
+        """The user's conversations, last changed first; `text` has to be in title, question or answer."""
         query = "SELECT c.id, c.title, c.changed FROM conversation c WHERE c.user = ?"
         values: list[str | int] = [user]
         if text.strip():

@@ -1,4 +1,4 @@
-"""The desk all interfaces ask at: one library, its warm-up, how many questions are being answered, and stopping them."""
+"""The desk all interfaces ask at: one library, its warm-up, the questions being answered."""
 
 from __future__ import annotations
 

@@ -9,7 +9,18 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, StageName, Token, Understood
+from rag.events import (
+    Abstained,
+    Done,
+    Event,
+    EvidenceFound,
+    SentenceChecked,
+    Sources,
+    Stage,
+    StageName,
+    Token,
+    Understood,
+)
 from rag.types import Answer, AnswerSentence, Evidence, Filters, Paper, Question, RankedPaper, Turn
 
 State = Literal["running", "done", "stopped", "failed"]
@@ -27,7 +38,7 @@ class Exchange:
     exchange_id: str
     text: str
     asked: str
-    filters: Filters = Filters()
+    filters: Filters = Filters()  # noqa: RUF009 - frozen
     alone: bool = False
     state: State = "running"
     stage: StageName | Literal["loading"] = "understanding"

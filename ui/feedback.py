@@ -28,7 +28,13 @@ _FILTERS = TypeAdapter(Filters)
 
 
 def note(
-    home: Path, user: str, conversation_id: str, exchange: Exchange, history: Sequence[Turn], rating: Rating, reason: str
+    home: Path,
+    user: str,
+    conversation_id: str,
+    exchange: Exchange,
+    history: Sequence[Turn],
+    rating: Rating,
+    reason: str,
 ) -> None:
     """Add a rating of a complete exchange. A later line about the same `exchange` replaces an earlier one.
 

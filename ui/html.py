@@ -1,4 +1,4 @@
-"""Exchanges as HTML: pure functions, nothing read or kept here. Ids and data attributes are what `script.js` acts on."""
+"""Exchanges as HTML: pure functions, nothing read or kept here. Data attributes are for `script.js`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _body(exchange: Exchange, words: Words) -> str:
     if exchange.answer is not None and exchange.answer.matches is not None:
         return _matches(exchange, exchange.answer.matches, words)
     shown = [sentence for sentence in exchange.sentences if sentence.support != "unsupported"]
-    blocks = []
+    blocks: list[str] = []
     for listed, group in groupby(shown, key=lambda sentence: is_list_item(sentence.text)):
         parts = [_sentence(sentence, exchange, words) for sentence in group]
         blocks.append(
@@ -141,7 +141,9 @@ def _sentence(sentence: AnswerSentence, exchange: Exchange, words: Words) -> str
         else ""
     )
     gap = "&hairsp;" if chips else ""
-    return f'<span class="aqa-s" data-support="{sentence.support}">{inline(text)}{gap}{chips}{escape(end)}{partly}</span>'
+    return (
+        f'<span class="aqa-s" data-support="{sentence.support}">{inline(text)}{gap}{chips}{escape(end)}{partly}</span>'
+    )
 
 
 def chip(n: int, sentence: AnswerSentence, exchange: Exchange, words: Words) -> str:
@@ -226,8 +228,13 @@ def _foot(exchange: Exchange, words: Words) -> str:
             f"{icon(name)}</button>"
         )
 
-    rated = "" if exchange.answer is None else (
-        button("up", "up", "good", exchange.rating == "up") + button("down", "down", "bad", exchange.rating == "down")
+    rated = (
+        ""
+        if exchange.answer is None
+        else (
+            button("up", "up", "good", exchange.rating == "up")
+            + button("down", "down", "bad", exchange.rating == "down")
+        )
     )
     copied = "" if exchange.answer is None else button("copy", "copy", "copy")
     return (

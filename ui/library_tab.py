@@ -36,7 +36,9 @@ def library_tab(desk: Desk, words: Words) -> None:
         report = gr.HTML(elem_id="aqa-report")
         gr.HTML(f"<h2>{escape(words('papers'))}</h2>")
         with gr.Row():
-            text = gr.Textbox(label=words("search_library"), max_lines=1, scale=3, min_width=180, elem_id="aqa-search-library")
+            text = gr.Textbox(
+                label=words("search_library"), max_lines=1, scale=3, min_width=180, elem_id="aqa-search-library"
+            )
             venue = gr.Textbox(label=words("venue"), max_lines=1, scale=2, min_width=120)
             first = gr.Number(None, label=words("year_from"), precision=0, scale=1, min_width=90)
             last = gr.Number(None, label=words("year_to"), precision=0, scale=1, min_width=90)
@@ -44,8 +46,15 @@ def library_tab(desk: Desk, words: Words) -> None:
         table = gr.Dataframe(
             headers=["", "id", words("title"), words("authors"), words("venue"), words("year"), words("source_file")],
             datatype=["bool", "str", "str", "str", "str", "number", "str"],
-            column_count=7, interactive=True, static_columns=[1, 2, 3, 4, 5, 6], wrap=True, max_height=520, type="array",
-            show_label=False, column_widths=["44px", "110px", "38%", "22%", "14%", "64px", "14%"], elem_id="aqa-papers",
+            column_count=7,
+            interactive=True,
+            static_columns=[1, 2, 3, 4, 5, 6],
+            wrap=True,
+            max_height=520,
+            type="array",
+            show_label=False,
+            column_widths=["44px", "110px", "38%", "22%", "14%", "64px", "14%"],
+            elem_id="aqa-papers",
         )
         with gr.Row(equal_height=True):
             page = gr.Number(1, label=words("page"), precision=0, minimum=1, min_width=80, scale=1)
@@ -104,7 +113,13 @@ def library_tab(desk: Desk, words: Words) -> None:
         held = overview(desk.library)
         return per_year(held, words), per_venue(held, words), library_map(desk.library, words)
 
-    show: dict[str, Any] = {"fn": listed, "inputs": chosen, "outputs": [shown, table], "show_progress": "hidden", **HIDDEN}
+    show: dict[str, Any] = {
+        "fn": listed,
+        "inputs": chosen,
+        "outputs": [shown, table],
+        "show_progress": "hidden",
+        **HIDDEN,
+    }
     done = read.click(reading, [files, path], report, show_progress="hidden", **HIDDEN)
     done.then(**show)
     remove.click(removed, [table, sure], report, **HIDDEN).then(lambda: False, None, sure, **HIDDEN).then(**show)
@@ -164,15 +179,20 @@ def _progress(text: str, share: float | None) -> str:
 def report_html(report: Any, words: Words) -> str:
     """What became of the files: the counts, and every entry that was not read with its reason."""
     line = words(
-        "ingest_done", added=report.added, unchanged=report.unchanged, replaced=report.replaced, merged=report.merged,
-        rejected=len(report.rejected), seconds=f"{report.seconds:.1f}",
+        "ingest_done",
+        added=report.added,
+        unchanged=report.unchanged,
+        replaced=report.replaced,
+        merged=report.merged,
+        rejected=len(report.rejected),
+        seconds=f"{report.seconds:.1f}",
     )
     rows = "".join(
         f"<tr><td>{escape(Path(item.file).name)}</td><td>{escape(item.line or '')}</td><td>{escape(item.reason)}</td></tr>"
         for item in report.rejected[:REJECTED_SHOWN]
     )
     table = (
-        f'<details open><summary>{escape(words("rejected"))}</summary><table><thead><tr><th>{escape(words("file"))}</th>'
+        f"<details open><summary>{escape(words('rejected'))}</summary><table><thead><tr><th>{escape(words('file'))}</th>"
         f"<th>{escape(words('line'))}</th><th>{escape(words('reason'))}</th></tr></thead><tbody>{rows}</tbody></table>"
         "</details>"
         if rows
@@ -183,4 +203,3 @@ def report_html(report: Any, words: Words) -> str:
 
 def _filters(venue: str, first: float | None, last: float | None) -> Filters:
     return Filters(venue.strip() or None if venue else None, int(first) if first else None, int(last) if last else None)
-

@@ -22,15 +22,17 @@ _FORMULA = re.compile(
 )
 _PLAIN_WORD = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{3,}")
 _MATHEMATICAL = re.compile(r"[\\^_={}<>|+/]")
-_ELEMENTS = frozenset(
-    "math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mmultiscripts "
-    "mprescripts none mtable mtr mtd mphantom mpadded menclose mfenced mstyle semantics".split()
-)
-_ATTRIBUTES = frozenset(
-    "display mathvariant stretchy fence separator form lspace rspace minsize maxsize movablelimits accent accentunder "
-    "linethickness columnalign rowspacing columnspacing columnlines rowlines width height depth notation displaystyle "
-    "scriptlevel largeop symmetric open close".split()
-)
+_ELEMENTS = frozenset({
+    "math", "mrow", "mi", "mn", "mo", "ms", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup",
+    "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "none", "mtable", "mtr", "mtd",
+    "mphantom", "mpadded", "menclose", "mfenced", "mstyle", "semantics",
+})  # fmt: skip
+_ATTRIBUTES = frozenset({
+    "display", "mathvariant", "stretchy", "fence", "separator", "form", "lspace", "rspace", "minsize", "maxsize",
+    "movablelimits", "accent", "accentunder", "linethickness", "columnalign", "rowspacing", "columnspacing",
+    "columnlines", "rowlines", "width", "height", "depth", "notation", "displaystyle", "scriptlevel", "largeop",
+    "symmetric", "open", "close",
+})  # fmt: skip
 _VALUE = re.compile(r"[\w\s.,%+\-()\[\]{}|]*")
 _NAMESPACE = re.compile(r"\{[^}]*\}")
 

@@ -1,4 +1,4 @@
-"""The tools offered to MCP clients and to Gradio's own client: ask, search_papers, get_paper. Nothing else is offered."""
+"""The tools offered to MCP clients and to Gradio's own client: ask, search_papers, get_paper."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-import gradio as gr
+from gradio.events import api
 
 from rag.answer_json import paper_json, search_json, to_json
 from rag.errors import AbstractQAError
@@ -63,7 +63,7 @@ def tools(desk: Desk) -> tuple[Callable[..., Json], ...]:
 def offer(desk: Desk) -> None:
     """Offer the tools; call inside `gr.Blocks`."""
     for tool in tools(desk):
-        gr.api(tool, api_name=tool.__name__)
+        api(tool, api_name=tool.__name__)
 
 
 def _told(make: Callable[[], Json]) -> Json:

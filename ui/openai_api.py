@@ -95,7 +95,9 @@ def references(answer: Answer) -> str:
     for citation in answer.citations:
         paper = citation.paper
         where = ", ".join(str(part) for part in (paper.venue, paper.year) if part)
-        lines.append(f"[{citation.n}] {paper.title}{f' ({where})' if where else ''}{f' {paper.url}' if paper.url else ''}")
+        lines.append(
+            f"[{citation.n}] {paper.title}{f' ({where})' if where else ''}{f' {paper.url}' if paper.url else ''}"
+        )
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
@@ -111,8 +113,11 @@ def _head(kind: str) -> dict[str, Any]:
 def _completion(answer: Answer) -> dict[str, Any]:
     message = {"role": "assistant", "content": text_of(answer), **_extra(answer)}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    return {**_head("chat.completion"), "choices": [choice],
-            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}}
+    return {
+        **_head("chat.completion"),
+        "choices": [choice],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    }
 
 
 def _sentence(sentence: AnswerSentence) -> str:
@@ -144,7 +149,7 @@ async def _chunks(stream: AsyncIterator[Event]) -> AsyncIterator[str]:
                 case Done(answer):
                     # What was sent sentence by sentence stands where it is the answer; else the rest is added.
                     already = "".join(sent)
-                    rest = answer.text[len(already):] if answer.text.startswith(already) else ""
+                    rest = answer.text[len(already) :] if answer.text.startswith(already) else ""
                     yield chunk({"content": rest + references(answer), **_extra(answer)})
                     yield chunk({}, "stop")
                 case _:
@@ -155,5 +160,7 @@ async def _chunks(stream: AsyncIterator[Event]) -> AsyncIterator[str]:
 
 
 def _error(message: str, status: int) -> JSONResponse:
-    return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": None, "param": None}},
-                        status_code=status)
+    return JSONResponse(
+        {"error": {"message": message, "type": "invalid_request_error", "code": None, "param": None}},
+        status_code=status,
+    )

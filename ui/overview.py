@@ -72,7 +72,7 @@ def welcome(held: Overview, words: Words) -> str:
     if not held.papers:
         return (
             f'<div class="aqa-welcome"><h2>{escape(words("library_empty"))}</h2>'
-            f'<p>{escape(words("library_empty_hint"))}</p></div>'
+            f"<p>{escape(words('library_empty_hint'))}</p></div>"
         )
     papers, years = words.count("papers", held.papers), years_text(held)
     says = (

@@ -28,16 +28,24 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
     """The whole page in one language."""
     words = Words(language)
     chat = Chat(desk, kept, words)
+    blocks: gr.Blocks
     with gr.Blocks(title="abstract-qa", analytics_enabled=False, fill_width=True) as blocks:
         current = gr.State(None)
         head = gr.HTML(
-            header(desk.library.count(), words), elem_id="aqa-header", js_on_load="window.aqa.header(element)", apply_default_css=False)
+            header(desk.library.count(), words),
+            elem_id="aqa-header",
+            js_on_load="window.aqa.header(element)",
+            apply_default_css=False,
+        )
         with gr.Row(elem_id="aqa-frame"):
             with gr.Column(elem_id="aqa-side", min_width=0):
                 new = gr.Button(words("new"), elem_id="aqa-new", size="sm")
                 find = gr.Textbox(
-                    placeholder=words("find_conversation"), label=words("find_conversation"), show_label=False,
-                    container=False, elem_id="aqa-find",
+                    placeholder=words("find_conversation"),
+                    label=words("find_conversation"),
+                    show_label=False,
+                    container=False,
+                    elem_id="aqa-find",
                 )
                 listed = gr.HTML(elem_id="aqa-list", js_on_load=_BIND, apply_default_css=False)
             with gr.Tabs(elem_id="aqa-views"):
@@ -48,19 +56,35 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
                             live = gr.HTML(elem_id="aqa-live", js_on_load=_BIND, apply_default_css=False)
                         with gr.Column(elem_id="aqa-composer", min_width=0):
                             box = gr.Textbox(
-                                placeholder=words("placeholder"), label=words("question_label"), show_label=False,
-                                lines=1, max_lines=8, submit_btn=words("send"), stop_btn=False, container=False,
-                                elem_id="aqa-box", autofocus=True,
+                                placeholder=words("placeholder"),
+                                label=words("question_label"),
+                                show_label=False,
+                                lines=1,
+                                max_lines=8,
+                                submit_btn=words("send"),
+                                stop_btn=False,
+                                container=False,
+                                elem_id="aqa-box",
+                                autofocus=True,
                             )
                             with gr.Accordion(words("filters"), open=False, elem_id="aqa-filters"), gr.Row():
                                 venue = gr.Dropdown(
-                                    choices=[""], value="", label=words("venue"), allow_custom_value=True,
-                                    min_width=140, scale=2,
+                                    choices=[""],
+                                    value="",
+                                    label=words("venue"),
+                                    allow_custom_value=True,
+                                    min_width=140,
+                                    scale=2,
                                 )
                                 first = gr.Number(None, label=words("year_from"), precision=0, min_width=90)
                                 last = gr.Number(None, label=words("year_to"), precision=0, min_width=90)
                                 k = gr.Slider(1, 20, value=desk.k, step=1, label=words("sources_number"), min_width=140)
-                    gr.HTML(panel(words), elem_id="aqa-panel", js_on_load="window.aqa.panel(element)", apply_default_css=False)
+                    gr.HTML(
+                        panel(words),
+                        elem_id="aqa-panel",
+                        js_on_load="window.aqa.panel(element)",
+                        apply_default_css=False,
+                    )
 
                 with gr.Tab(words("tab_library"), id="library"):
                     library_tab(desk, words)
@@ -84,8 +108,13 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
             yield gr.skip(), gr.skip(), gr.skip(), gr.skip(), gr.Textbox(submit_btn=words("send"), stop_btn=False)
 
         def typed(
-            text: str, conversation: str | None, venue_: str | None, first_: float | None, last_: float | None,
-            k_: float, request: gr.Request,
+            text: str,
+            conversation: str | None,
+            venue_: str | None,
+            first_: float | None,
+            last_: float | None,
+            k_: float,
+            request: gr.Request,
         ) -> Iterator[tuple[Any, ...]]:
             chosen = (conversation, venue_, first_, last_, k_)
             if text.strip():
@@ -94,8 +123,13 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
                 yield (gr.skip(),) * 5
 
         def pressed(
-            conversation: str | None, venue_: str | None, first_: float | None, last_: float | None, k_: float,
-            request: gr.Request, event: gr.EventData,
+            conversation: str | None,
+            venue_: str | None,
+            first_: float | None,
+            last_: float | None,
+            k_: float,
+            request: gr.Request,
+            event: gr.EventData,
         ) -> Iterator[tuple[Any, ...]]:
             chosen = (conversation, venue_, first_, last_, k_)
             data: dict[str, Any] = event._data or {}
@@ -128,13 +162,15 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
         answering: dict[str, Any] = {**hidden, "concurrency_limit": AT_ONCE}
         box.submit(typed, [box, *choices], outputs, **answering)
         for html in (earlier, live):
-            html.ask(pressed, choices, outputs, **answering)  # type: ignore[operator]
+            html.ask(pressed, choices, outputs, **answering)
         box.stop(_stop(desk), None, None, queue=False, **hidden)
-        listed.act(chosen_conversation, [current, find], [current, earlier, live, listed], **hidden)  # type: ignore[operator]
+        listed.act(chosen_conversation, [current, find], [current, earlier, live, listed], **hidden)
         new.click(_new(chat), None, [current, earlier, live, listed], **hidden)
         find.change(_find(chat), [current, find], listed, **hidden)
         start = gr.Textbox(visible=False)
-        blocks.load(load, start, [current, earlier, live, listed, venue, head], js="() => window.aqa.remembered()", **hidden)
+        blocks.load(
+            load, start, [current, earlier, live, listed, venue, head], js="() => window.aqa.remembered()", **hidden
+        )
         blocks.unload(_stop(desk))
         offer(desk)
     return blocks

@@ -50,8 +50,14 @@ def router(desk: Desk, kept: Conversations) -> APIRouter:
         if found is None:
             return _unknown()
         exchanges = [
-            {"id": e.exchange_id, "question": e.text, "asked": e.asked, "state": e.state, "rating": e.rating,
-             "answer": to_json(e.answer) if e.answer else None}
+            {
+                "id": e.exchange_id,
+                "question": e.text,
+                "asked": e.asked,
+                "state": e.state,
+                "rating": e.rating,
+                "answer": to_json(e.answer) if e.answer else None,
+            }
             for e in found.exchanges
         ]
         return {"id": found.conversation_id, "title": found.title, "exchanges": exchanges}

@@ -46,7 +46,11 @@ def library_map(library: Library, words: Words) -> Any:
     texts = ["<br>".join(textwrap.wrap(_plain(papers[row].title), 60)) for row in known]
     years = [papers[row].year for row in known]
     dots = go.Scattergl(
-        x=points[:, 0], y=points[:, 1], mode="markers", text=texts, hoverinfo="text",
+        x=points[:, 0],
+        y=points[:, 1],
+        mode="markers",
+        text=texts,
+        hoverinfo="text",
         marker={"size": 6, "opacity": 0.75, "color": [year or None for year in years], "colorscale": "Viridis"},
     )
     figure = _calm(go.Figure(dots), words("map"), height=520)
@@ -71,8 +75,12 @@ def _plain(text: str) -> str:
 
 def _calm(figure: Any, title: str, height: int = 320) -> Any:
     figure.update_layout(
-        title={"text": title, "font": {"size": 14}}, height=height, margin={"l": 40, "r": 16, "t": 44, "b": 32},
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", font={"color": "#7b8790", "size": 12},
+        title={"text": title, "font": {"size": 14}},
+        height=height,
+        margin={"l": 40, "r": 16, "t": 44, "b": 32},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": "#7b8790", "size": 12},
         showlegend=False,
     )
     figure.update_xaxes(gridcolor="rgba(128,140,150,0.2)")

@@ -26,9 +26,7 @@ def escape(text: object) -> str:
 
 def plain(text: str) -> str:
     """Text of a paper: escaped, formulas drawn."""
-    return "".join(
-        mathml(piece.text, piece.display) if piece.formula else escape(piece.text) for piece in pieces(text)
-    )
+    return "".join(mathml(piece.text, piece.display) if piece.formula else escape(piece.text) for piece in pieces(text))
 
 
 def inline(text: str) -> str:

@@ -25,7 +25,7 @@ def _item(one: Summary, current: bool, words: Words) -> str:
     return (
         f'<li data-conversation="{escape(one.conversation_id)}"{" data-current" if current else ""}>'
         f'<button type="button" class="aqa-rail-open" data-act="open" dir="auto" title="{title}"'
-        f'{" aria-current=page" if current else ""}>{title}</button>'
+        f"{' aria-current=page' if current else ''}>{title}</button>"
         f'<button type="button" class="aqa-icon" data-act="rename" aria-label="{escape(words("rename"))}: {title}" '
         f'title="{escape(words("rename"))}">{icon("edit")}</button>'
         f'<button type="button" class="aqa-icon" data-act="delete" aria-label="{escape(words("delete"))}: {title}" '

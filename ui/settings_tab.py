@@ -26,8 +26,11 @@ def settings_tab(desk: Desk, words: Words) -> None:
         gr.HTML(f"<h2>{escape(words('model'))}</h2>")
         with gr.Row(equal_height=True):
             use = gr.Dropdown(
-                [("auto", "auto"), (words("model_none"), "none"), *((name, name) for name in names)], value=desk.llm,
-                label=words("model_use"), allow_custom_value=True, scale=3,
+                [("auto", "auto"), (words("model_none"), "none"), *((name, name) for name in names)],
+                value=desk.llm,
+                label=words("model_use"),
+                allow_custom_value=True,
+                scale=3,
             )
             apply = gr.Button(words("apply"), variant="primary", scale=1, min_width=110)
         with gr.Row(equal_height=True):
@@ -40,7 +43,8 @@ def settings_tab(desk: Desk, words: Words) -> None:
         gr.HTML(f"<h2>{escape(words('appearance'))}</h2>")
         theme = gr.Radio(
             [(words("theme_auto"), "auto"), (words("theme_light"), "light"), (words("theme_dark"), "dark")],
-            value="auto", label=words("theme"),
+            value="auto",
+            label=words("theme"),
         )
         gr.HTML(f'<p class="aqa-note">{escape(words("about"))}</p>')
 

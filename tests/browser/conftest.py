@@ -11,8 +11,15 @@ import uvicorn
 
 from tests.fakes_ui import FakeLibrary
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 class Served:
@@ -29,8 +36,9 @@ class Served:
     def start(self):
         from ui.app import build
 
-        config = uvicorn.Config(build(self.library, warm=False), port=self.port, log_level="error",
-                                timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            build(self.library, warm=False), port=self.port, log_level="error", timeout_graceful_shutdown=1
+        )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run)
         self.thread.start()

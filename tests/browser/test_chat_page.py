@@ -72,7 +72,7 @@ def test_a_follow_up_is_asked_with_what_was_said(opened, served):
     ask(page, "How does KiteNet steer?")
     ask(page, "And how long?")
     _, history, _ = served.library.asked[-1]
-    assert [turn.content for turn in history][0] == "How does KiteNet steer?"
+    assert history[0].content == "How does KiteNet steer?"
     page.locator("#aqa-live [data-act=alone]").click()
     page.locator("#aqa-live [data-state=done]").wait_for()
     page.wait_for_function("!document.querySelector('#aqa-live [data-act=alone]')")
@@ -198,6 +198,8 @@ def test_axe_finds_nothing_serious(opened, tmp_path_factory, path):
     page = opened(path)
     ask(page, "How does KiteNet steer?")
     page.evaluate(script.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document).then((r) => r.violations.filter((v) => ['serious','critical'].includes(v.impact))"
-                          ".map((v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(' | ')))")
+    found = page.evaluate(
+        "axe.run(document).then((r) => r.violations.filter((v) => ['serious','critical'].includes(v.impact))"
+        ".map((v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(' | ')))"
+    )
     assert found == []
