@@ -64,12 +64,12 @@ class Writer:
                     text += piece
                     yield Token(piece)
                     whole = _whole_sentences(text[given:])
-                    for sentence, end in whole:
+                    for sentence, _ in whole:
                         yield Draft(sentence)
                     given += whole[-1][1] if whole else 0
         except AbstractQAError:
             raise
-        except Exception as error:  # noqa: BLE001 - any integration's own errors end up here
+        except Exception as error:  # any integration's own errors end up here
             raise GenerationError(
                 f"The language model failed ({error}); ask again or name another with --llm."
             ) from error
