@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -44,6 +46,11 @@ class Writer:
             # LangChain falls back to a tokenizer from the hub, which is not there offline.
             return max(1, len(text) // 4)
 
+    def _accepted(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of `options` that the model has by name: another package's may refuse the rest."""
+        named = inspect.signature(self.chat._stream).parameters
+        return {name: value for name, value in options.items() if name in named}
+
     def write(self, prompt: Prompt, cancel: threading.Event | None = None) -> Iterator[Token | Draft]:
         """Tokens as they come, and after each whole sentence a Draft of it.
 
@@ -51,10 +58,11 @@ class Writer:
         Raises GenerationError when the model fails.
         """
         messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        wanted = {"allowed_citations": prompt.papers, "cancel": cancel}
         text = ""
         given = 0
         try:
-            with closing(self.chat.stream(messages, allowed_citations=prompt.papers)) as chunks:  # type: ignore[type-var]
+            with closing(self.chat.stream(messages, **self._accepted(wanted))) as chunks:  # type: ignore[type-var]
                 for chunk in chunks:
                     if cancel is not None and cancel.is_set():
                         break

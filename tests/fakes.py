@@ -154,9 +154,12 @@ class FakeChatModel(BaseChatModel):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
+        *,
+        allowed_citations: int | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        self.calls.append(ChatCall(tuple(messages), tuple(stop or ()), dict(kwargs)))
+        options = kwargs if allowed_citations is None else {**kwargs, "allowed_citations": allowed_citations}
+        self.calls.append(ChatCall(tuple(messages), tuple(stop or ()), dict(options)))
         finished = False
         try:
             for piece in self._pieces(messages):

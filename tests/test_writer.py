@@ -51,3 +51,10 @@ def test_any_error_becomes_one_a_user_can_read():
     chat = FakeChatModel(script=[[ValueError("boom")]])
     with pytest.raises(GenerationError, match="boom"):
         list(Writer(chat, {}).write(PROMPT))
+
+
+def test_a_model_of_another_package_gets_only_what_it_knows():
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    chat = FakeListChatModel(responses=["One is so."])
+    assert [piece.text for piece in Writer(chat, {}).write(PROMPT) if isinstance(piece, Draft)] == ["One is so."]
