@@ -164,5 +164,6 @@ def _actions(paper: Paper, words: Words) -> str:
     return (
         f'{link}<button type="button" class="aqa-link" data-act="similar">{icon("similar")}'
         f"{escape(words('more_like'))}</button>"
-        f'<button type="button" class="aqa-link" data-act="bibtex">{icon("copy")}{escape(words("copy_bibtex"))}</button>'
+        f'<button type="button" class="aqa-link" data-act="bibtex">{icon("copy")}'
+        f"{escape(words('copy_bibtex'))}</button>"
     )

@@ -44,7 +44,7 @@ def evaluation_tab(desk: Desk, words: Words) -> None:
         if not (name or file):
             yield f'<p class="aqa-error" role="alert">{escape(words("run_none"))}</p>'
             return
-        yield from evaluated(desk, Path(file or str(name)), runs, int(limit_ or 0), retrieval_, words)
+        yield from evaluated(desk, Path(file or str(name)), runs, int(limit_ or 0), retrieval_)
 
     def refreshed() -> tuple[Any, Any]:
         names = _runs(runs)
@@ -84,7 +84,7 @@ def frame(document: str) -> str:
     return f'<iframe class="aqa-frame" sandbox="allow-scripts" srcdoc="{escape(document)}" title="report"></iframe>'
 
 
-def evaluated(desk: Desk, path: Path, runs: Path, limit: int, retrieval_only: bool, words: Words) -> Iterator[str]:
+def evaluated(desk: Desk, path: Path, runs: Path, limit: int, retrieval_only: bool) -> Iterator[str]:
     """Run a set, saying how it goes."""
     from eval.run import RunOptions, RunProgress, run_eval
 
@@ -106,7 +106,8 @@ def evaluated(desk: Desk, path: Path, runs: Path, limit: int, retrieval_only: bo
             item = told.get()
             if isinstance(item, RunProgress):
                 text = f"{item.done:,} / {item.total:,}"
-                yield f'<p class="aqa-note" role="status">{text}</p><progress value="{item.done}" max="{item.total}"></progress>'
+                bar = f'<progress value="{item.done}" max="{item.total}"></progress>'
+                yield f'<p class="aqa-note" role="status">{text}</p>{bar}'
             elif isinstance(item, AbstractQAError):
                 yield f'<p class="aqa-error" role="alert">{escape(str(item))}</p>'
                 return

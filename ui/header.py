@@ -35,7 +35,8 @@ def panel(words: Words) -> str:
     return (
         f'<aside class="aqa-sources" aria-label="{escape(words("sources"))}" '
         f'data-hint="{escape(words("sources_hint"))}" data-copied="{escape(words("copied"))}" '
-        f'data-thanks="{escape(words("thanks"))}" data-why="{escape(words("why"))}" data-save="{escape(words("save"))}" '
+        f'data-thanks="{escape(words("thanks"))}" data-why="{escape(words("why"))}" '
+        f'data-save="{escape(words("save"))}" '
         f'data-cancel="{escape(words("cancel"))}" data-retry="{escape(words("retry"))}" '
         f'data-seconds="{escape(words("seconds", s="{s}"))}">'
         f'<div class="aqa-sources-head"><h2>{escape(words("sources"))} <span class="aqa-count"></span></h2>'

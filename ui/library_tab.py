@@ -188,11 +188,13 @@ def report_html(report: Any, words: Words) -> str:
         seconds=f"{report.seconds:.1f}",
     )
     rows = "".join(
-        f"<tr><td>{escape(Path(item.file).name)}</td><td>{escape(item.line or '')}</td><td>{escape(item.reason)}</td></tr>"
+        f"<tr><td>{escape(Path(item.file).name)}</td><td>{escape(item.line or '')}</td>"
+        f"<td>{escape(item.reason)}</td></tr>"
         for item in report.rejected[:REJECTED_SHOWN]
     )
     table = (
-        f"<details open><summary>{escape(words('rejected'))}</summary><table><thead><tr><th>{escape(words('file'))}</th>"
+        f"<details open><summary>{escape(words('rejected'))}</summary>"
+        f"<table><thead><tr><th>{escape(words('file'))}</th>"
         f"<th>{escape(words('line'))}</th><th>{escape(words('reason'))}</th></tr></thead><tbody>{rows}</tbody></table>"
         "</details>"
         if rows
