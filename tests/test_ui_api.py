@@ -27,7 +27,9 @@ def library(tmp_path_factory):
 def address(library):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(build(library, warm=False), log_level="error"))
+        server = uvicorn.Server(
+            uvicorn.Config(build(library, warm=False), log_level="error", timeout_graceful_shutdown=1)
+        )
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         while not server.started:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +18,10 @@ from ui.desk import Desk
 Json = dict[str, Any]
 
 
-def tools(desk: Desk) -> tuple[Callable[..., Json], ...]:
+def tools(desk: Desk) -> tuple[Callable[..., str], ...]:
     """The functions; their names, types and docstrings are what a client sees."""
 
-    def ask(question: str, venue: str = "", year_from: int = 0, year_to: int = 0) -> Json:
+    def ask(question: str, venue: str = "", year_from: int = 0, year_to: int = 0) -> str:
         """Answer a question from the abstracts of the library, every sentence with the paper it comes from.
 
         Args:
@@ -40,7 +41,7 @@ def tools(desk: Desk) -> tuple[Callable[..., Json], ...]:
 
         return _told(answered)
 
-    def search_papers(query: str, k: int = 10) -> Json:
+    def search_papers(query: str, k: int = 10) -> str:
         """Find papers of the library by relevance to a query, each with its most telling sentence.
 
         Args:
@@ -49,7 +50,7 @@ def tools(desk: Desk) -> tuple[Callable[..., Json], ...]:
         """
         return _told(lambda: search_json(query, desk.library.search(query, max(1, min(int(k), 50)))))
 
-    def get_paper(reference: str) -> Json:
+    def get_paper(reference: str) -> str:
         """Everything the library knows of a paper, its abstract included.
 
         Args:
@@ -66,9 +67,10 @@ def offer(desk: Desk) -> None:
         api(tool, api_name=tool.__name__)
 
 
-def _told(make: Callable[[], Json]) -> Json:
-    """What `make` gives; the message of an error that is the user's to read."""
+def _told(make: Callable[[], Json]) -> str:
+    """What `make` gives as JSON (Gradio would write a dict in Python's way); an error that is the user's to read."""
     try:
-        return make()
+        value = make()
     except AbstractQAError as error:
-        return {"error": str(error)}
+        value = {"error": str(error)}
+    return json.dumps(value, ensure_ascii=False)
