@@ -140,7 +140,7 @@ _EN: Mapping[str, str] = {
     "per_year": "Papers per year",
     "per_venue": "Papers per venue",
     "map": "Map of the library",
-    "map_hint": "Papers whose abstracts are alike lie close together. Click a point to see the paper.",
+    "map_hint": "Papers whose abstracts are alike lie close together. Point at one to see its title.",
     "draw": "Draw",
     # Evaluation
     "question_set": "Question set",
@@ -313,7 +313,7 @@ _ZH: Mapping[str, str] = {
     "per_year": "各年论文数",
     "per_venue": "各会议或期刊论文数",
     "map": "文献库地图",
-    "map_hint": "摘要相近的论文彼此靠近。点击一个点可查看论文。",
+    "map_hint": "摘要相近的论文彼此靠近。把指针移到点上可看标题。",
     "draw": "绘制",
     "question_set": "问题集",
     "upload_set": "或上传问题集（JSONL）",
