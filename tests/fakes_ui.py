@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -282,3 +284,18 @@ def _answer(
         "000000000000",
         **more,
     )
+
+
+def built(library: FakeLibrary) -> Any:
+    """The application over `library`, its model not warmed.
+
+    Made inside a running loop: without one Gradio makes a loop for each page and leaves it open.
+    """
+
+    async def make() -> Any:
+        from ui.app import build
+
+        return build(library, warm=False)  # type: ignore[arg-type]
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, make()).result()

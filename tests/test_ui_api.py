@@ -4,18 +4,15 @@ import json
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 import uvicorn
 
 from rag.errors import SettingsError
-from tests.fakes_ui import FakeLibrary
-from ui.app import build
+from tests.fakes_ui import FakeLibrary, built
 from ui.security import check_binding, is_loopback
-
-# Gradio leaves the event loop that it makes for its queue to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +24,7 @@ def library(tmp_path_factory):
 def address(library):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(
-            uvicorn.Config(build(library, warm=False), log_level="error", timeout_graceful_shutdown=1)
-        )
+        server = uvicorn.Server(uvicorn.Config(built(library), log_level="error", timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         while not server.started:
@@ -144,7 +139,9 @@ def test_mcp_client(address):
             paper = await session.call_tool("get_paper", {"reference": "p2"})
             return {tool.name for tool in listed.tools}, *(json.loads(r.content[0].text) for r in (asked, found, paper))
 
-    names, answer, found, paper = anyio.run(use)
+    # In a thread of its own, since a browser test before it may have left a loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        names, answer, found, paper = pool.submit(anyio.run, use).result()
     assert names == {"ask", "search_papers", "get_paper"}
     assert [citation["n"] for citation in answer["citations"]] == [1, 2, 3]
     assert len(found["papers"]) == 2

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import uvicorn
 
-from tests.fakes_ui import FakeLibrary
+from tests.fakes_ui import FakeLibrary, built
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -34,11 +34,7 @@ class Served:
         self.start()
 
     def start(self):
-        from ui.app import build
-
-        config = uvicorn.Config(
-            build(self.library, warm=False), port=self.port, log_level="error", timeout_graceful_shutdown=1
-        )
+        config = uvicorn.Config(built(self.library), port=self.port, log_level="error", timeout_graceful_shutdown=1)
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run)
         self.thread.start()
