@@ -177,6 +177,13 @@ def test_the_vector_store_is_langchains(index: Index) -> None:
     assert document.page_content == f"{paper(4).title}. {paper(4).abstract}"
 
 
+def test_documents_say_no_more_than_the_paper_does(index: Index) -> None:
+    fill(index, [paper(4, venue=None, year=1999)])
+    (document,) = index.vector_store().similarity_search(paper(4).abstract, k=1)
+    assert (document.metadata["paper_id"], document.metadata["year"]) == ("p4", 1999)
+    assert document.metadata.get("venue") is None
+
+
 def test_an_empty_library_answers_nothing(tmp_path: Path) -> None:
     with opened(tmp_path) as index:
         assert index.dense(asked(index, "zebra"), 5) == []
