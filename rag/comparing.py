@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.owning import names_asked, owned
 from rag.terms import content, stems
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
@@ -33,7 +34,15 @@ def sides(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Eviden
         options = [hit for hit in ranked if hit.rank not in taken and any(piece.n == hit.rank for piece in found)]
         if not options:
             break
-        best = max(options, key=lambda hit: (len(wanted & stems(f"{hit.paper.title} {hit.paper.abstract}")), -hit.rank))
+        asked_names = names_asked(part)
+        best = max(
+            options,
+            key=lambda hit: (
+                owned(hit.paper, asked_names),
+                len(wanted & stems(f"{hit.paper.title} {hit.paper.abstract}")),
+                -hit.rank,
+            ),
+        )
         taken.add(best.rank)
         pieces = [piece for piece in found if piece.n == best.rank][:A_SIDE]
         pieces.sort(key=lambda piece: piece.span.start)

@@ -21,6 +21,7 @@ from rag.errors import LibraryEmpty
 from rag.fusion import NAMES, Features, weights
 from rag.index import Index
 from rag.language import ENGLISH
+from rag.owning import names_asked, owned
 from rag.question import understand
 from rag.records import PaperVectors
 from rag.rerank import match, phrases, query_terms, size
@@ -31,6 +32,9 @@ FloatArray = NDArray[np.float32]
 NO_FILTERS = Filters()
 DEPTH = 80  # candidates that the second stage looks at
 FIRST = 4  # features that the first stage knows: whole, sentence, title, bm25
+# What a paper gains whose name a question about it says, in the unit of the scores: enough to pass one that speaks of
+# it often. A question that looks for a paper may name what that paper only uses, and gets none of it.
+OWNED = 3.0
 LAST_SHARE = 0.7  # of the last BM25 of a full list, what a paper not in the list is taken to have
 FEEDBACK = 10  # of them, those whose centre the others are compared with
 
@@ -117,7 +121,8 @@ class Searcher:
         centred = _feedback([stored[rows[i]].chunks for i in chosen]) if len(rows) >= n else np.zeros(len(chosen))
         table = table[chosen]
         table[:, FIRST:] = np.column_stack([phrased, centred, np.array([astuple(each) for each in matches])])
-        scores = table @ self._weights.rank
+        wanted = names_asked(asked.search_text) if asked.kind in ("fact", "compare") else ()
+        scores = table @ self._weights.rank + OWNED * np.array([owned(paper, wanted) for paper in here], np.float32)
         probabilities = self._weights.probability(table)
         scored = [
             Scored(

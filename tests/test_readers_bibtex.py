@@ -140,7 +140,9 @@ def test_what_reference_managers_write_in_titles(raw: str, title: str) -> None:
 
 
 def test_addresses_in_howpublished() -> None:
-    assert only(bibtex, "@misc{a, title={A}, howpublished={\\url{http://a.example/x\\_y}}}").url == "http://a.example/x_y"
+    assert (
+        only(bibtex, "@misc{a, title={A}, howpublished={\\url{http://a.example/x\\_y}}}").url == "http://a.example/x_y"
+    )
 
 
 def test_entries_in_parentheses_and_without_key() -> None:

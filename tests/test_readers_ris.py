@@ -59,8 +59,15 @@ def test_running_text_is_not_taken_for_tags() -> None:
 
 @pytest.mark.parametrize(
     ("line", "year"),
-    [("PY  - 2019//", 2019), ("Y1  - 1990/2/27", 1990), ("PY  - 10 15", None), ("PY  - 0000", None), ("PY  -", None),
-     ("C6  - SEP 2023", 2023), ("DA  - 2021 Mar 5", 2021)],
+    [
+        ("PY  - 2019//", 2019),
+        ("Y1  - 1990/2/27", 1990),
+        ("PY  - 10 15", None),
+        ("PY  - 0000", None),
+        ("PY  -", None),
+        ("C6  - SEP 2023", 2023),
+        ("DA  - 2021 Mar 5", 2021),
+    ],
 )
 def test_years(line: str, year: int | None) -> None:
     record = only(ris, f"TY  - JOUR\nTI  - T\n{line}\nER  - \n")
@@ -94,8 +101,12 @@ def test_a_work_known_by_its_source_title_has_that_title() -> None:
 
 @pytest.mark.parametrize(
     ("lines", "pmid"),
-    [("DB  - PubMed\nAN  - 123", "123"), ("DB  - Embase\nDB  - Medline\nC5  - 123", "123"), ("AN  - WOS:0001", None),
-     ("AN  - PMID: 123", "123")],
+    [
+        ("DB  - PubMed\nAN  - 123", "123"),
+        ("DB  - Embase\nDB  - Medline\nC5  - 123", "123"),
+        ("AN  - WOS:0001", None),
+        ("AN  - PMID: 123", "123"),
+    ],
 )
 def test_pubmed_ids(lines: str, pmid: str | None) -> None:
     assert only(ris, f"TY  - JOUR\nTI  - T\n{lines}\nER  -\n").pmid == pmid

@@ -193,7 +193,9 @@ def test_a_file_cut_between_records_is_said_to_end_early() -> None:
 
 
 def test_a_damaged_record_costs_only_itself() -> None:
-    text = "<feed xmlns='http://www.w3.org/2005/Atom'>\n<entry><title>A</title></entry>\n<entry><title>B</ttle></entry>\n"
+    text = (
+        "<feed xmlns='http://www.w3.org/2005/Atom'>\n<entry><title>A</title></entry>\n<entry><title>B</ttle></entry>\n"
+    )
     first, second, third, fourth = items(atom, text + "<entry><title>C</title>\n<entry><title>D</title></entry></feed>")
     assert (first.title, fourth.title) == ("A", "D")  # type: ignore[union-attr]
     assert isinstance(second, Rejected)

@@ -53,10 +53,7 @@ def _record(file: Opened, position: int, element: Element, booktitle: str | None
         file.source(position),
         title=parts.first("title"),
         abstract="\n".join(parts.texts("abstract")),
-        authors=[
-            " ".join(filter(None, (author.findtext("first"), author.findtext("last"))))
-            for author in authors
-        ],
+        authors=[" ".join(filter(None, (author.findtext("first"), author.findtext("last")))) for author in authors],
         venue=parts.first("booktitle", "journal-title") or booktitle,
         year=parts.first("year") or year,
         url=address if address is None or "://" in address else _ADDRESS + address,

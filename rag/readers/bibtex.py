@@ -103,7 +103,7 @@ def _pieces(file: Opened) -> Iterator[tuple[int, str]]:
     for number, line in file.lines():
         begins = _START.match(line)
         if begins:
-            line = f"@{begins[1]}{begins[2]}{line[begins.end():]}"
+            line = f"@{begins[1]}{begins[2]}{line[begins.end() :]}"
         # `@article` may stand alone on the line before its brace, which is then joined to it.
         alone = _SPLIT_START.match(held[-1]) if held and not begins and line.lstrip()[:1] in ("{", "(") else None
         if alone:

@@ -49,8 +49,12 @@ def _record(file: Opened, position: int, element: Element) -> Record:
         abstract="\n".join(parts.texts("abstract")),
         authors=parts.texts("contributors/authors/author"),
         venue=parts.first(
-            "titles/secondary-title", "periodical/full-title", "alt-periodical/full-title", "periodical/abbr-1",
-            "titles/alt-title", "titles/tertiary-title",
+            "titles/secondary-title",
+            "periodical/full-title",
+            "alt-periodical/full-title",
+            "periodical/abbr-1",
+            "titles/alt-title",
+            "titles/tertiary-title",
         ),
         year=parts.first("dates/year", "dates/pub-dates/date"),
         url=parts.first(*related),
@@ -63,6 +67,7 @@ def _record(file: Opened, position: int, element: Element) -> Record:
 
 def _pmid(parts: Parts) -> str | None:
     """The accession number where the entry comes from PubMed."""
-    databases = " ".join("".join(e.itertext()) for e in parts.peek("remote-database-provider") +
-                         parts.peek("remote-database-name")).lower()
+    databases = " ".join(
+        "".join(e.itertext()) for e in parts.peek("remote-database-provider") + parts.peek("remote-database-name")
+    ).lower()
     return parts.first("accession-num") if re.search(r"nlm|pubmed|medline", databases) else None

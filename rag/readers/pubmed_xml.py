@@ -50,7 +50,9 @@ def _record(file: Opened, position: int, element: Element) -> Record:
     pmid = parts.first(f"{citation}/PMID", *(f"{ids}/ArticleId[@IdType='pubmed']" for ids in own))
     date = f"{article}/Journal/JournalIssue/PubDate"
     venue = parts.first(
-        f"{article}/Journal/Title", f"{article}/Journal/ISOAbbreviation", f"{book}/BookTitle",
+        f"{article}/Journal/Title",
+        f"{article}/Journal/ISOAbbreviation",
+        f"{book}/BookTitle",
         f"{citation}/MedlineJournalInfo/MedlineTA",
     )
     return make_record(
@@ -61,11 +63,16 @@ def _record(file: Opened, position: int, element: Element) -> Record:
         authors=[_name(author) for author in _authors(parts, article, book)],
         venue=venue if venue != title else None,
         year=parts.first(
-            f"{date}/Year", f"{date}/MedlineDate", f"{book}/PubDate/Year", f"{article}/ArticleDate/Year",
-            f"{article}/ContributionDate/Year", "PubmedData/History/PubMedPubDate/Year",
+            f"{date}/Year",
+            f"{date}/MedlineDate",
+            f"{book}/PubDate/Year",
+            f"{article}/ArticleDate/Year",
+            f"{article}/ContributionDate/Year",
+            "PubmedData/History/PubMedPubDate/Year",
         ),
         doi=parts.first(
-            f"{article}/ELocationID[@EIdType='doi']", f"{book}/ELocationID[@EIdType='doi']",
+            f"{article}/ELocationID[@EIdType='doi']",
+            f"{book}/ELocationID[@EIdType='doi']",
             *(f"{ids}/ArticleId[@IdType='doi']" for ids in own),
         ),
         arxiv_id=next(filter(None, map(arxiv_of, map(text_of, parts.peek(f"{article}/ELocationID")))), None),

@@ -1,0 +1,48 @@
+"""Whose name it is."""
+
+import pytest
+
+from rag.owning import names_asked, owned, owns
+from rag.types import Paper
+
+
+def paper(title: str, abstract: str = "Nothing of note.") -> Paper:
+    return Paper("p", title, abstract)
+
+
+@pytest.mark.parametrize(
+    ("title", "abstract", "name"),
+    [
+        ("OwlNet: Seeing at Night", "", "OwlNet"),
+        ("Optimal Owl Watching (OOW)", "", "OOW"),
+        ("Owl Tracking in Forests", "", "OTF"),
+        ("Seeing at Night", "We propose OwlNet, which sees.", "OwlNet"),
+        ("Seeing at Night", "This paper introduces a new model of night, OwlNet.", "OwlNet"),
+        ("Birds Are Few-Shot Hunters", "OwlNet-3 is a model with two eyes.", "OwlNet-3"),
+    ],
+)
+def test_a_paper_owns_the_name_it_brings(title: str, abstract: str, name: str):
+    assert owns(paper(title, abstract), name)
+
+
+@pytest.mark.parametrize(
+    ("title", "abstract", "name"),
+    [
+        ("RoboOwlNet: A Sturdier OwlNet", "RoboOwlNet trains OwlNet longer.", "OwlNet"),
+        ("Sentence-OwlNet: Birds in a Row", "We compare with OwlNet.", "OwlNet"),
+        ("Seeing at Night", "InstructOwl is OwlNet-3 fine-tuned.", "OwlNet-3"),
+        ("A Study", "We evaluate on OwlNet. We propose a measure.", "OwlNet"),
+    ],
+)
+def test_a_paper_that_only_speaks_of_it_does_not(title: str, abstract: str, name: str):
+    assert not owns(paper(title, abstract), name)
+
+
+def test_only_certain_names_of_a_question_count():
+    assert names_asked("How does OwlNet compare with GPT-3 in Paris?") == ("OwlNet", "GPT-3")
+    assert names_asked("how deep is the lake") == ()
+
+
+def test_any_of_several_names_will_do():
+    assert owned(paper("OwlNet: Seeing at Night"), ("Other", "OwlNet"))
+    assert not owned(paper("OwlNet: Seeing at Night"), ())
