@@ -143,9 +143,8 @@ def _draft(set_: Path, home: str | None, count: int | None, seed: int, llm: str 
     if set_.exists():
         raise InputError("is there already; name a new file for the draft.", file=str(set_))
     if count is None:
-        from ui.feedback import rated
-
         from rag.settings import load_settings
+        from ui.feedback import rated
 
         items = from_feedback(rated(load_settings(home_of(home)).home))
     else:
