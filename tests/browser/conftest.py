@@ -75,7 +75,7 @@ def opened(browser, served):
         context = browser.new_context(viewport={"width": width, "height": height}, accept_downloads=True, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("request", lambda request: wrong.append(request.url) if _outside(request.url) else None)
