@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rag.settings import ENV_PREFIX, default_home
 from tests.fakes import FakeChatModel, FakeEncoder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -107,3 +111,26 @@ def pulled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
         return found or pytest.skip(f"{name} is not on this machine; abstract-qa models pull {name}")
 
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real Chromium, one for all tests: Playwright does not start twice in a process."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("Chromium is not installed (`apt-get install chromium`)")
+    from playwright.sync_api import sync_playwright
+
+    arguments = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+    ]
+    with sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=path, args=arguments)
+        yield running
+        running.close()

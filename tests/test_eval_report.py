@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import Counter
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,20 +128,6 @@ def test_a_run_with_nothing_to_draw_still_gives_a_page(tmp_path: Path) -> None:
     empty = run_eval(write_rows(tmp_path / "s.jsonl", rows), FakeLibrary(tmp_path / "home"), RunOptions())
     assert empty is not None
     assert 'data-verdict="failed"' in html(empty)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield found
-        found.close()
 
 
 @pytest.mark.browser

@@ -1,6 +1,5 @@
 """A real Chromium against a real server with a library of six invented papers."""
 
-import shutil
 import socket
 import threading
 import time
@@ -10,16 +9,6 @@ import pytest
 import uvicorn
 
 from tests.fakes_ui import FakeLibrary, built
-
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 class Served:
@@ -44,19 +33,6 @@ class Served:
     def stop(self):
         self.server.should_exit = True
         self.thread.join()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("Chromium is not installed (`apt-get install chromium`)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
