@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.types import Filters, Paper, Span
+from rag.types import AnswerSentence, Filters, Paper, Span
 from tests.fakes_ui import FakeLibrary, make_papers
 from ui.cards import link_of, safe_url, sources
 from ui.exchange import EXCHANGE, Exchange, new_exchange
@@ -15,8 +15,10 @@ from ui.html import PAGE, exchange_html
 from ui.maths import mathml, pieces
 from ui.prose import inline, marked, plain
 from ui.text import LANGUAGES, Words
+from ui.years import year
 
 EN = Words("en")
+SIDES = (("Kite", 1), ("Kite", 2), ("Loom", 3))
 
 
 class Seen(HTMLParser):
@@ -64,6 +66,26 @@ def test_hostile_abstract_stays_text(question, tmp_path):
     assert not [name for name, _ in seen.attributes if name.startswith("on")]
     assert not [value for name, value in seen.attributes if name in ("href", "src") and "javascript:" in (value or "")]
     assert seen.open == []
+
+
+def test_comparison_in_quotations_is_a_table(tmp_path):
+    exchange = answered("How does KiteNet steer?", tmp_path)
+    asked = replace(exchange.question, kind="compare")
+    said = [AnswerSentence(f"{side}: “It has <b>{n}</b>: {side}.”", (), "supported", ()) for side, n in SIDES]
+    seen = Seen(exchange_html(replace(exchange, question=asked, sentences=tuple(said)), EN))
+    assert (seen.tags.count("th"), seen.tags.count("tr"), seen.tags.count("td")) == (2, 3, 4)
+    assert "b" not in seen.tags
+    assert "“It has <b>2</b>: Kite.”" in seen.text
+    prose = [*said, AnswerSentence("Both of them fly.", (), "supported", ())]
+    assert "table" not in Seen(exchange_html(replace(exchange, question=asked, sentences=tuple(prose)), EN)).tags
+    assert "table" not in Seen(exchange_html(replace(exchange, sentences=tuple(said)), EN)).tags
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("", None), (None, None), (" 2024 ", 2024), ("0", None), ("soon", None), ("-3", None)]
+)
+def test_year_typed(typed, meant):
+    assert year(typed) == meant
 
 
 @given(st.text(max_size=200))

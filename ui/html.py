@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
-from itertools import groupby
+from dataclasses import replace
+from itertools import groupby, zip_longest
 
 from rag.types import AnswerSentence, Filters, Match, Paper, Question
 from ui.cards import meta, sources
@@ -15,6 +17,7 @@ from ui.prose import escape, inline, is_list_item, plain
 from ui.text import Words
 
 PAGE = 10
+_SIDE = re.compile(r"(?P<name>[^“”]{1,80}?)[:：]\s*(?P<quoted>“.+”)\s*", re.DOTALL)
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
 
 
@@ -101,6 +104,8 @@ def _body(exchange: Exchange, words: Words) -> str:
     if exchange.answer is not None and exchange.answer.matches is not None:
         return _matches(exchange, exchange.answer.matches, words)
     shown = [sentence for sentence in exchange.sentences if sentence.support != "unsupported"]
+    if table := _compared(shown, exchange, words):
+        return table + _left_out(exchange, words)
     blocks: list[str] = []
     for listed, group in groupby(shown, key=lambda sentence: is_list_item(sentence.text)):
         parts = [_sentence(sentence, exchange, words) for sentence in group]
@@ -112,6 +117,27 @@ def _body(exchange: Exchange, words: Words) -> str:
     if not blocks and exchange.draft:
         blocks.append(f'<p dir="auto">{_draft(exchange)}</p>')
     return "".join(blocks) + _left_out(exchange, words)
+
+
+def _compared(shown: list[AnswerSentence], exchange: Exchange, words: Words) -> str:
+    """A comparison in quotations, each opening with the name of its side: a column for each side."""
+    if exchange.question is None or exchange.question.kind != "compare":
+        return ""
+    columns: dict[str, list[str]] = {}
+    for sentence in shown:
+        found = _SIDE.fullmatch(sentence.text)
+        if found is None:
+            return ""
+        text = found["quoted"]
+        columns.setdefault(found["name"], []).append(_sentence(replace(sentence, text=text), exchange, words))
+    if len(columns) < 2:
+        return ""
+    heads = "".join(f'<th scope="col" dir="auto">{plain(name)}</th>' for name in columns)
+    rows = "".join(
+        "<tr>" + "".join(f'<td dir="auto">{cell}</td>' for cell in row) + "</tr>"
+        for row in zip_longest(*columns.values(), fillvalue="")
+    )
+    return f'<div class="aqa-compared"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
 def _draft(exchange: Exchange) -> str:

@@ -18,6 +18,7 @@ from ui.desk import Desk
 from ui.overview import overview
 from ui.prose import escape
 from ui.text import Words
+from ui.years import year
 
 PAGE = 50
 REJECTED_SHOWN = 50
@@ -29,7 +30,7 @@ def library_tab(desk: Desk, words: Words) -> None:
     with gr.Column(elem_classes="aqa-page"):
         gr.HTML(f"<h2>{escape(words('add_papers'))}</h2>")
         with gr.Row(equal_height=False):
-            files = gr.File(label=words("upload"), file_count="multiple", height=130, scale=3, elem_id="aqa-upload")
+            files = gr.File(label=words("upload"), file_count="multiple", height=110, scale=3, elem_id="aqa-upload")
             with gr.Column(scale=2, min_width=240):
                 path = gr.Textbox(label=words("path"), placeholder=words("path_hint"), max_lines=1)
                 read = gr.Button(words("read"), variant="primary")
@@ -40,11 +41,11 @@ def library_tab(desk: Desk, words: Words) -> None:
                 label=words("search_library"), max_lines=1, scale=3, min_width=180, elem_id="aqa-search-library"
             )
             venue = gr.Textbox(label=words("venue"), max_lines=1, scale=2, min_width=120)
-            first = gr.Number(None, label=words("year_from"), precision=0, scale=1, min_width=90)
-            last = gr.Number(None, label=words("year_to"), precision=0, scale=1, min_width=90)
+            first = gr.Textbox(label=words("year_from"), max_lines=1, scale=1, min_width=90)
+            last = gr.Textbox(label=words("year_to"), max_lines=1, scale=1, min_width=90)
         shown = gr.HTML(elem_id="aqa-shown")
         table = gr.Dataframe(
-            headers=["", "id", words("title"), words("authors"), words("venue"), words("year"), words("source_file")],
+            headers=["", "ID", words("title"), words("authors"), words("venue"), words("year"), words("source_file")],
             datatype=["bool", "str", "str", "str", "str", "number", "str"],
             column_count=7,
             interactive=True,
@@ -53,7 +54,7 @@ def library_tab(desk: Desk, words: Words) -> None:
             max_height=520,
             type="array",
             show_label=False,
-            column_widths=["44px", "110px", "38%", "22%", "14%", "64px", "14%"],
+            column_widths=["44px", "140px", "306px", "200px", "130px", "72px", "140px"],
             elem_id="aqa-papers",
         )
         with gr.Row(equal_height=True):
@@ -71,7 +72,7 @@ def library_tab(desk: Desk, words: Words) -> None:
 
     chosen = [text, venue, first, last, page]
 
-    def listed(text_: str, venue_: str, first_: float | None, last_: float | None, page_: float) -> tuple[str, Any]:
+    def listed(text_: str, venue_: str, first_: str | None, last_: str | None, page_: float) -> tuple[str, Any]:
         filters = _filters(venue_, first_, last_)
         total = desk.library.count(filters, text_ or None)
         offset = PAGE * (max(1, int(page_ or 1)) - 1)
@@ -97,7 +98,7 @@ def library_tab(desk: Desk, words: Words) -> None:
             return f'<p class="aqa-error" role="alert">{escape(str(error))}</p>'
         return f'<p class="aqa-note">{escape(words("remove_done", n=count))}</p>'
 
-    def saved(text_: str, venue_: str, first_: float | None, last_: float | None, kind_: Format) -> str:
+    def saved(text_: str, venue_: str, first_: str | None, last_: str | None, kind_: Format) -> str:
         from ui.api import SUFFIXES
 
         folder = Path(tempfile.mkdtemp(prefix="abstract-qa-"))
@@ -203,5 +204,5 @@ def report_html(report: Any, words: Words) -> str:
     return f'<div role="status"><p class="aqa-done">{escape(line)}</p>{table}</div>'
 
 
-def _filters(venue: str, first: float | None, last: float | None) -> Filters:
-    return Filters(venue.strip() or None if venue else None, int(first) if first else None, int(last) if last else None)
+def _filters(venue: str, first: str | None, last: str | None) -> Filters:
+    return Filters(venue.strip() or None if venue else None, year(first), year(last))

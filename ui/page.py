@@ -19,6 +19,7 @@ from ui.overview import overview
 from ui.settings_tab import settings_tab
 from ui.text import Language, Words
 from ui.users import user_of
+from ui.years import year
 
 AT_ONCE = 16
 _BIND = "window.aqa.bind(element, {act: (data) => trigger('act', data), ask: (data) => trigger('ask', data)})"
@@ -76,9 +77,11 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
                                     min_width=140,
                                     scale=2,
                                 )
-                                first = gr.Number(None, label=words("year_from"), precision=0, min_width=90)
-                                last = gr.Number(None, label=words("year_to"), precision=0, min_width=90)
-                                k = gr.Slider(1, 20, value=desk.k, step=1, label=words("sources_number"), min_width=140)
+                                first = gr.Textbox(label=words("year_from"), max_lines=1, min_width=90)
+                                last = gr.Textbox(label=words("year_to"), max_lines=1, min_width=90)
+                                k = gr.Slider(
+                                    1, 20, value=desk.k, step=1, label=words("sources_number"), min_width=180, scale=2
+                                )
                     gr.HTML(
                         panel(words),
                         elem_id="aqa-panel",
@@ -98,7 +101,7 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
 
         def drawn(asked: Asked, chosen: tuple[Any, ...], request: gr.Request) -> Iterator[tuple[Any, ...]]:
             conversation, venue_, first_, last_, k_ = chosen
-            filters = Filters(venue_ or None, int(first_) if first_ else None, int(last_) if last_ else None)
+            filters = Filters(venue_ or None, year(first_), year(last_))
             begun = False
             steps = chat.ask(asked, conversation, filters, int(k_), request)
             for known, before, now, list_html in steps:
@@ -111,8 +114,8 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
             text: str,
             conversation: str | None,
             venue_: str | None,
-            first_: float | None,
-            last_: float | None,
+            first_: str | None,
+            last_: str | None,
             k_: float,
             request: gr.Request,
         ) -> Iterator[tuple[Any, ...]]:
@@ -125,8 +128,8 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
         def pressed(
             conversation: str | None,
             venue_: str | None,
-            first_: float | None,
-            last_: float | None,
+            first_: str | None,
+            last_: str | None,
             k_: float,
             request: gr.Request,
             event: gr.EventData,

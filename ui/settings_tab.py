@@ -26,7 +26,7 @@ def settings_tab(desk: Desk, words: Words) -> None:
         gr.HTML(f"<h2>{escape(words('model'))}</h2>")
         with gr.Row(equal_height=True):
             use = gr.Dropdown(
-                [("auto", "auto"), (words("model_none"), "none"), *((name, name) for name in names)],
+                [(words("model_auto"), "auto"), (words("model_none"), "none"), *((name, name) for name in names)],
                 value=desk.llm,
                 label=words("model_use"),
                 allow_custom_value=True,
@@ -90,7 +90,7 @@ def settings_tab(desk: Desk, words: Words) -> None:
 def table(desk: Desk, words: Words) -> str:
     """The known models with their size and whether they are here."""
     rows = "".join(
-        f"<tr><td>{escape(status.model.name)}</td><td>{escape(status.model.role)}</td>"
+        f"<tr><td>{escape(status.model.name)}</td><td>{escape(words(f'role_{status.model.role}'))}</td>"
         f"<td>{status.model.size / 1e6:,.0f} MB</td>"
         f"<td>{escape(words('yes' if status.path else 'no'))}</td></tr>"
         for status in models.statuses(desk.library.settings.home)
