@@ -269,6 +269,8 @@ class Answerer:
     ) -> Answer:
         model = dict(NO_MODEL if self._writer is None else self._writer.description)
         model["prompts"] = prompts.fingerprint()
+        # Lists, quotations and refusals before writing are the program's own work.
+        model["wrote"] = clock.first_token is not None
         return Answer(
             question=asked,
             status=status,

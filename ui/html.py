@@ -274,5 +274,6 @@ def _made(exchange: Exchange, words: Words) -> str:
     if exchange.answer is None:
         return ""
     seconds = words("seconds", s=f"{exchange.answer.timings.total / 1000:.1f}")
-    model = exchange.answer.model.get("name") or words("without_model")
-    return f"{escape(model)} · {escape(seconds)}"
+    model = exchange.answer.model
+    author = (model.get("name") if model.get("wrote", True) else None) or words("without_model")
+    return f"{escape(author)} · {escape(seconds)}"
