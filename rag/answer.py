@@ -238,7 +238,7 @@ class Answerer:
             yield from self._abstain(asked, refusal.no_match(asked), nearest, clock, matches=())
             return
         numbering = Numbering({hit.rank: hit.paper for hit in ranked})
-        sentences = [numbering.number(sentence) for sentence in listing.sentences(asked, matches)]
+        sentences = [numbering.number(sentence) for sentence in listing.sentences(asked, matches[: listing.SHOWN])]
         for sentence in sentences:
             yield SentenceChecked(sentence)
         text = listing.render(asked, matches, sentences)

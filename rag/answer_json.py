@@ -33,8 +33,9 @@ def to_json(answer: Answer) -> Json:
         "timings_ms": {
             "understand": timings.understand,
             "retrieve": timings.retrieve,
-            "first_source": timings.first_source,
-            "first_token": timings.first_token,
+            # Where nothing was found or no model wrote, the first to be seen is the whole answer.
+            "first_source": timings.total if timings.first_source is None else timings.first_source,
+            "first_token": timings.total if timings.first_token is None else timings.first_token,
             "total": timings.total,
         },
         "model": dict(answer.model),

@@ -80,8 +80,7 @@ def _named(hit: RankedPaper, evidence: Sequence[Evidence]) -> AnswerSentence:
 
 def name(paper: Paper) -> str:
     """The paper as a sentence names it: title, and venue and year where known."""
-    where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-    return f"{paper.title} ({where})" if where else paper.title
+    return f"{paper.title} ({paper.where})" if paper.where else paper.title
 
 
 def _plain(piece: Evidence) -> AnswerSentence:

@@ -286,15 +286,14 @@ def sentences(asked: Question, matches: Sequence[Match]) -> tuple[AnswerSentence
 
 
 def _name(paper: Paper) -> str:
-    where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-    return f"{paper.title} ({where})" if where else paper.title
+    return f"{paper.title} ({paper.where})" if paper.where else paper.title
 
 
 def render(asked: Question, matches: Sequence[Match], listed: Sequence[AnswerSentence]) -> str:
     """The answer as Markdown: the count, then up to `SHOWN` papers with a cited sentence, by year or venue if asked."""
     lines = [_count(asked, len(matches))]
     by = grouping(asked.standalone)
-    shown = list(zip(matches, listed, strict=True))[:SHOWN]
+    shown = list(zip(matches, listed, strict=False))[:SHOWN]
     for heading, members in _groups(shown, by):
         if heading:
             total = sum(_group_of(match.paper, by) == heading for match in matches)

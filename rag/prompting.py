@@ -85,5 +85,4 @@ def build(
 
 
 def _heading(paper: Paper) -> str:
-    where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-    return neutralise(paper.title) + (f" ({where})" if where else "")
+    return neutralise(paper.title) + (f" ({paper.where})" if paper.where else "")

@@ -100,14 +100,14 @@ class Verdict:
 def decide(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evidence], index: Index) -> Verdict:
     """Whether the papers found can answer `asked`."""
     if not ranked or not found:
-        return Verdict(False, 0.0, _reason(asked, ()))
+        return Verdict(False, 0.0, _reason(asked, (), bool(ranked)))
     seen = features(asked, ranked, found, index)
     probability = relevance(seen, index.encoder.fingerprint)
     least = calibration.threshold("refusal", index.encoder.fingerprint).least
     if len(content(asked.search_text)) >= LONG:
         least *= LONG_SHARE
     lacking = () if probability >= least else tuple(missing_names(asked, [hit.paper for hit in ranked]))
-    return Verdict(probability >= least, probability, _reason(asked, lacking))
+    return Verdict(probability >= least, probability, _reason(asked, lacking, True))
 
 
 def relevance(features: Features, fingerprint: str) -> float:
@@ -226,14 +226,14 @@ def no_match(asked: Question) -> str:
     return f"No paper in the library matches. Looked for: “{asked.search_text}”{_filtered(asked)}."
 
 
-def _reason(asked: Question, lacking: Sequence[str]) -> str:
+def _reason(asked: Question, lacking: Sequence[str], found: bool) -> str:
     if asked.language == "zh":
         return f"文库中没有找到可以回答“{asked.standalone}”的论文。下面是最接近的论文。"
     named = f" No paper found names {' or '.join(lacking)}." if lacking else ""
-    return (
-        f"The library does not hold an answer. Looked for: “{asked.search_text}”{_filtered(asked)}.{named} "
-        "The nearest papers are listed."
-    )
+    looked = f"The library does not hold an answer. Looked for: “{asked.search_text}”{_filtered(asked)}.{named}"
+    if not found:
+        return f"{looked} No paper passes the filters; take them off to search all." if asked.filters else looked
+    return f"{looked} The nearest papers are listed."
 
 
 def _filtered(asked: Question) -> str:

@@ -19,13 +19,14 @@ _YEAR = r"(?:19|20)\d\d"
 _PERIOD = re.compile(
     rf"""(?<![A-Za-z0-9.-])(?P<between>(?:(?:between|from|in|during)\s+)?(?P<a>{_YEAR})\s*年?\s*(?:and|to|until|through|[-–—~到至])\s*
         (?P<b>{_YEAR})(?:\s*年?\s*(?:之间|间))?)(?![A-Za-z0-9-])
-    |(?:(?P<since>\b(?:since|from|starting\s+in)\s+|自从?|从)(?P<y1>{_YEAR})(?:\s*年)?(?:\s*(?:on|onwards?)\b|以来|起|开始)?
+    |(?:(?P<since>\b(?:since|starting\s+in|from(?=\s+{_YEAR}\s+on(?:wards?)?\b))\s+|自从?|从)(?P<y1>{_YEAR})(?:\s*年)?
+        (?:\s*(?:on|onwards?)\b|以来|起|开始)?
       |(?P<after>\bafter\s+)(?P<y2>{_YEAR})
       |(?P<before>\b(?:before|prior\s+to)\s+)(?P<y3>{_YEAR})
       |(?P<until>\b(?:until|till|up\s+to|through)\s+)(?P<y4>{_YEAR})
       |(?P<y5>{_YEAR})\s*年?(?P<zsince>以来|之后|以后|(?:\s+(?:or|and)\s+later|\s+onwards?)\b)
       |(?P<y6>{_YEAR})\s*年?(?P<zbefore>之前|以前)
-      |(?P<in>\b(?:in|of|during|within)\s+(?:the\s+year\s+)?)?(?<![A-Za-z0-9.-])(?P<y7>{_YEAR})(?:\s*年)?
+      |(?P<in>\b(?:in|of|from|during|within)\s+(?:the\s+year\s+)?)?(?<![A-Za-z0-9.-])(?P<y7>{_YEAR})(?:\s*年)?
       |(?P<short>(?<=[A-Z]{{2}}['’])\d\d)
     )(?![A-Za-z0-9-])(?!\.\d)""",
     re.IGNORECASE | re.VERBOSE,

@@ -32,7 +32,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,
 _ATTRIBUTES = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*\s*/?"""
 _BLOCK = "p|br|hr|div|li|ul|ol|dl|dt|dd|h[1-6]|sec|title|table|tr|td|th|tbody|blockquote|pre|abstract|abstracttext"
 _INLINE = (
-    "em|strong|sub|sup|span|font|small|big|tt|code|italic|bold|underline|sc|monospace|inline-formula|tex-math|"
+    "em|strong|formula|tex|sub|sup|span|font|small|big|tt|code|italic|bold|underline|sc|monospace|inline-formula|tex-math|"
     "alternatives|inline-graphic|xref|ext-link|sub|sup|del|ins|mark|cite|var|kbd|bib|named-content|styled-content|"
     "mml:[a-z]+|math|mrow|mi|mo|mn|msub|msup|msubsup|mfrac|mtext|mover|munder|mspace|semantics|annotation|list|list-item"
 )

@@ -93,6 +93,14 @@ class Paper:
     extra: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
+    def where(self) -> str:
+        """Venue and year as people write them, "ICLR 2024"; the year once where the venue has it; may be empty."""
+        parts = [self.venue] if self.venue else []
+        if self.year and str(self.year) not in (self.venue or ""):
+            parts.append(str(self.year))
+        return " ".join(parts)
+
+    @property
     def locator(self) -> str | None:
         """`FILE#POSITION` of the first place it was read from; None for a paper that came from no file."""
         return self.sources[0].locator if self.sources else None

@@ -72,7 +72,7 @@ def scored() -> tuple[Scored, ...]:
         # answerable .9 .8 .7 and the failed one at 0, unanswerable .1: three of four pairs are in order
         ("abstain_auroc", 3 / 4, 5),
         ("latency_total_ms", 10.0, 5),
-        ("latency_first_token_ms", 4.0, 4),
+        ("latency_first_token_ms", 4.0, 5),
     ],
 )
 def test_five_questions_by_hand(name: str, value: float, n: int) -> None:

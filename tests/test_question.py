@@ -353,3 +353,17 @@ def test_question_sets_hold_no_accidental_filter(index: Index) -> None:
     found = [text for text in texts if understand(text, (), index).filters]
     assert len(texts) > 500
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("How many papers are from 2017?", 2017, 2017),
+        ("How many papers are from 2017 on?", 2017, None),
+        ("How many papers are there since 2017?", 2017, None),
+        ("List the papers from 2017 to 2019.", 2017, 2019),
+    ],
+)
+def test_from_a_year_means_that_year_unless_it_goes_on(text: str, low: int, high: int | None) -> None:
+    said = restrict(text, "count", Filters(), lambda name: False)
+    assert (said.filters.year_from, said.filters.year_to) == (low, high)

@@ -99,8 +99,7 @@ def meta(paper: Paper) -> str:
     """Authors, venue and year in one line; where it was read when nothing else is known."""
     shown = list(paper.authors[:AUTHORS_SHOWN])
     authors = ", ".join(shown) + (" et al." if len(paper.authors) > len(shown) else "")
-    where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-    parts = [part for part in (authors, where) if part] or [paper.locator or ""]
+    parts = [part for part in (authors, paper.where) if part] or [paper.locator or ""]
     return '<span class="aqa-dot"> · </span>'.join(f"<bdi>{escape(part)}</bdi>" for part in parts)
 
 

@@ -111,7 +111,7 @@ def _show_hit(hit: RankedPaper) -> None:
 def about(hit: RankedPaper) -> str:
     """Venue, year, locator and score in one line."""
     paper = hit.paper
-    parts = [" ".join(str(part) for part in (paper.venue, paper.year) if part), paper.locator or paper.paper_id]
+    parts = [paper.where, paper.locator or paper.paper_id]
     return " · ".join([part for part in parts if part] + [f"score {hit.score:.2f}"])
 
 
@@ -129,8 +129,7 @@ def _show_sources(answer: Answer) -> None:
 def _show_citation(citation: Citation) -> None:
     paper = citation.paper
     authors = ", ".join(paper.authors[:3]) + (" et al." if len(paper.authors) > 3 else "")
-    where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-    details = " · ".join(part for part in (authors, where, paper.locator, paper.url) if part)
+    details = " · ".join(part for part in (authors, paper.where, paper.locator, paper.url) if part)
     click.echo(f"[{citation.n}] {click.style(paper.title, bold=True)}")
     if details:
         click.echo(f"    {details}")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rag.ingest import FileReport, IngestProgress, IngestReport
 
 SHOWN = 20
+SHOWN_CHARACTERS = 80
 
 
 @click.command()
@@ -101,7 +102,9 @@ def show(report: IngestReport) -> None:
         if len(file.rejected) > SHOWN:
             click.echo(f"    and {len(file.rejected) - SHOWN:,} more rejected; --json lists all")
         for paper_id, conflict in file.conflicts[:SHOWN]:
-            click.echo(f"    {paper_id}: {conflict.field} kept as {conflict.kept!r}, not {conflict.other!r}")
+            click.echo(
+                f"    {paper_id}: {conflict.field} kept as {_short(conflict.kept)}, not {_short(conflict.other)}"
+            )
         if len(file.conflicts) > SHOWN:
             click.echo(f"    and {len(file.conflicts) - SHOWN:,} more fields that differ; --json lists all")
     removed = f", {report.removed:,} removed" if report.removed else ""
@@ -113,10 +116,15 @@ def show(report: IngestReport) -> None:
     )
 
 
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+
+
 def _line(file: FileReport) -> str:
     name = "standard input" if file.file == "-" else file.file
     if file.format is None:
-        return f"{name}: passed over, {file.note or 'no papers in it'}"
+        return f"{name}: not read" if file.rejected else f"{name}: passed over, {file.note or 'no papers in it'}"
     counts = [("added", file.added), ("unchanged", file.unchanged), ("replaced", file.replaced)]
     counts += [("merged", file.merged), ("pruned", file.pruned), ("rejected", len(file.rejected))]
     told = ", ".join(f"{count:,} {word}" for word, count in counts if count)

@@ -48,8 +48,7 @@ def list_(
         echo_json([paper_json(paper) for paper in found])
         return
     for paper in found:
-        where = " ".join(str(part) for part in (paper.venue, paper.year) if part)
-        details = " · ".join(part for part in (where, paper.locator, paper.paper_id) if part)
+        details = " · ".join(part for part in (paper.where, paper.locator, paper.paper_id) if part)
         click.echo(f"{click.style(paper.title, bold=True)}\n    {details}")
     shown = "" if len(found) == total else f", {len(found):,} shown"
     click.echo(f"{plural(total, 'paper')}{shown}", err=True)
