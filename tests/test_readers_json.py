@@ -63,6 +63,17 @@ def test_arxiv_snapshot() -> None:
     assert record.extra["categories"] == "cs.DS"
 
 
+def test_arxiv_names_taken_apart_come_without_their_affiliations() -> None:
+    row = {
+        "id": "0704.9999",
+        "title": "Tides",
+        "authors": "J.-P. Roe (1 and 2), A. Mora ((1) Institute of Tides, Port, (2) Sea College)",
+        "abstract": "They come and go.",
+        "authors_parsed": [["Roe", "J. -P.", "", "1 and 2"], ["Mora", "A.", "Jr.", "Institute of Tides, Port"]],
+    }
+    assert only(json_lines, json.dumps(row) + "\n").authors == ("J.-P. Roe", "A. Mora Jr.")
+
+
 def test_daily_arxiv() -> None:
     entry = {
         "id": "2503.00001",

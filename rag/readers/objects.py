@@ -124,9 +124,9 @@ def _person(item: object) -> str:
                 )
             )
         return _text(item.get("name") or item.get("display_name") or item.get("literal")) or ""
-    if isinstance(item, list):  # arXiv's [family, given, suffix]
-        family, given, *rest = [*(str(part) for part in item), "", ""]
-        return " ".join(part for part in (given, family, *rest) if part.strip())
+    if isinstance(item, list):  # arXiv's [family, given, suffix, affiliations…]
+        family, given, suffix, *_ = [*(str(part or "").strip() for part in item), "", "", ""]
+        return " ".join(part for part in (given.replace(". -", ".-"), family, suffix) if part)
     return _text(item) or ""
 
 
