@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag import calibration
+from rag.compose import name
 from rag.evidence import question_terms
 from rag.terms import listed, stem, words
 from rag.types import AnswerSentence, Evidence, Filters, Match, Paper, Question, Span
@@ -276,17 +277,13 @@ def sentences(asked: Question, matches: Sequence[Match]) -> tuple[AnswerSentence
     """One sentence a match: the paper and its quotation. The number of each is its place in `matches`, from 1."""
     return tuple(
         AnswerSentence(
-            f"{_name(match.paper)}: “{match.quote.text}”",
+            f"{name(match.paper)}: “{match.quote.text}”",
             (n,),
             "supported",
             (Evidence(n, match.paper.paper_id, match.quote, match.relevance),) if match.paper.abstract else (),
         )
         for n, match in enumerate(matches, start=1)
     )
-
-
-def _name(paper: Paper) -> str:
-    return f"{paper.title} ({paper.where})" if paper.where else paper.title
 
 
 def render(asked: Question, matches: Sequence[Match], listed: Sequence[AnswerSentence]) -> str:
@@ -301,7 +298,7 @@ def render(asked: Question, matches: Sequence[Match], listed: Sequence[AnswerSen
         elif len(lines) == 1:
             lines.append("")
         lines.extend(
-            f"- **{_name(match.paper)}** {''.join(f'[{n}]' for n in sentence.citations)}: “{match.quote.text}”"
+            f"- **{name(match.paper)}** {''.join(f'[{n}]' for n in sentence.citations)}: “{match.quote.text}”"
             for match, sentence in members
         )
     if len(matches) > SHOWN:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened, plural
+from rag.export import FORMATS, Format
+from rag.export import export as export_pieces
 
 if TYPE_CHECKING:
     from rag.types import Paper
-
-FORMATS = ("bibtex", "ris", "csv", "jsonl", "markdown")
 
 
 @click.group()
@@ -114,14 +114,13 @@ def export(
     home: str | None,
     venue: str | None,
     years: tuple[int, int] | None,
-    format_: Literal["bibtex", "ris", "csv", "jsonl", "markdown"],
+    format_: Format,
     text: str | None,
     source: str | None,
     output: IO[str],
 ) -> None:
     """Write papers in a format that reference managers, spreadsheets or this program read."""
-    from rag.export import export as pieces
 
     with opened(home, embed=False) as library:
-        for piece in pieces(library.papers(filters_from(venue, years), text, source), format_):
+        for piece in export_pieces(library.papers(filters_from(venue, years), text, source), format_):
             output.write(piece)
