@@ -20,7 +20,7 @@ from rag.errors import GenerationError
 from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, Token, Understood
 from rag.index import Index
 from rag.question import understand
-from rag.retrieve import Searcher
+from rag.retrieve import FloatArray, Searcher
 from rag.settings import Settings
 from rag.types import (
     LISTS,
@@ -115,14 +115,14 @@ class Answerer:
             yield from self._list(asked, clock)
             return
         yield Stage("searching")
-        ranked = self._retrieve(asked, k or self._settings.k)
+        ranked, vector = self._retrieve(asked, k or self._settings.k)
         clock.retrieve = clock.now()
         if ranked:
             clock.first_source = clock.retrieve
         yield Sources(ranked)
-        found = evidence.select(asked, ranked, self._index, self._settings.evidence_sentences)
+        found = evidence.select(asked, ranked, self._index, self._settings.evidence_sentences, vector)
         yield EvidenceFound(found)
-        verdict = refusal.decide(asked, ranked, found, self._index)
+        verdict = refusal.decide(asked, ranked, found, self._index, vector)
         if not verdict.near:
             yield from self._abstain(asked, verdict.reason, ranked, clock)
             return
@@ -141,9 +141,11 @@ class Answerer:
             answer = replace(answer, text=comparing.table(compared, numbering.given) or answer.text)
         yield Done(answer)
 
-    def _retrieve(self, asked: Question, k: int) -> tuple[RankedPaper, ...]:
+    def _retrieve(self, asked: Question, k: int) -> tuple[tuple[RankedPaper, ...], FloatArray]:
+        """The papers, and the vector (d,) of the question's search text."""
         if asked.kind != "compare" or len(asked.parts) < 2:
-            return self._searcher.search(asked, k, asked.filters)
+            found = self._searcher.found(asked, k, asked.filters)
+            return found.ranked, found.vector
         share = max(2, k // len(asked.parts))
         sides = [
             self._searcher.search(replace(asked, search_text=part, kind="fact"), share, asked.filters)
@@ -155,7 +157,8 @@ class Answerer:
             for side in sides:
                 if place < len(side):
                     merged.setdefault(side[place].paper.paper_id, side[place])
-        return tuple(replace(hit, rank=rank) for rank, hit in enumerate(merged.values(), start=1))
+        ranked = tuple(replace(hit, rank=rank) for rank, hit in enumerate(merged.values(), start=1))
+        return ranked, self._searcher.vector(asked)
 
     def _sentences(
         self,

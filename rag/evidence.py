@@ -20,6 +20,7 @@ from rag.text import split_sentences
 from rag.types import Evidence, Filters, Paper, Question, RankedPaper, Span
 
 if TYPE_CHECKING:
+    from rag.embeddings import FloatArray
     from rag.index import Index
 
 MOST_TOKENS = 350
@@ -91,17 +92,24 @@ class _Sentence:
     score: float
 
 
-def select(question: Question, ranked: Sequence[RankedPaper], index: Index, limit: int) -> tuple[Evidence, ...]:
+def select(
+    question: Question,
+    ranked: Sequence[RankedPaper],
+    index: Index,
+    limit: int,
+    vector: FloatArray | None = None,
+) -> tuple[Evidence, ...]:
     """Up to `limit` sentences, about `MOST_TOKENS` tokens, most important first.
 
     Most are of the best paper; others count by their relevance. A sentence that leads back ("It achieves…") brings the
-    one before it. For a comparison the papers are served in turns. Empty where no paper has an abstract.
+    one before it. For a comparison the papers are served in turns. Empty where no paper has an abstract. `vector` (d,)
+    is that of the question's `search_text`, which a search gives along; None embeds it here.
     """
     if not ranked:
         return ()
     vectors = sentence_vectors(index, [hit.paper for hit in ranked])
     weights = {stem: term.weight for stem, term in question_terms(question.search_text, index).items()}
-    asked = index.encoder.encode([question.search_text])[0]
+    asked = index.encoder.encode([question.search_text])[0] if vector is None else vector
     found: list[_Sentence] = []
     by_paper: dict[str, tuple[Span, ...]] = {}
     best_relevance = max(hit.relevance for hit in ranked) or 1.0

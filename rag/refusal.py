@@ -22,6 +22,7 @@ from rag.text import split_sentences
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
 if TYPE_CHECKING:
+    from rag.embeddings import FloatArray
     from rag.index import Index
 
 # A description of a paper has words of its own that the paper need not have: from this many telling words on the
@@ -97,11 +98,17 @@ class Verdict:
     reason: str
 
 
-def decide(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evidence], index: Index) -> Verdict:
-    """Whether the papers found can answer `asked`."""
+def decide(
+    asked: Question,
+    ranked: Sequence[RankedPaper],
+    found: Sequence[Evidence],
+    index: Index,
+    vector: FloatArray | None = None,
+) -> Verdict:
+    """Whether the papers found can answer `asked`; `vector` as in `features`."""
     if not ranked or not found:
         return Verdict(False, 0.0, _reason(asked, (), bool(ranked)))
-    seen = features(asked, ranked, found, index)
+    seen = features(asked, ranked, found, index, vector)
     probability = relevance(seen, index.encoder.fingerprint)
     least = calibration.threshold("refusal", index.encoder.fingerprint).least
     if len(content(asked.search_text)) >= LONG:
@@ -115,8 +122,16 @@ def relevance(features: Features, fingerprint: str) -> float:
     return calibration.logistic(calibration.threshold("refusal", fingerprint).weights, astuple(features))
 
 
-def features(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evidence], index: Index) -> Features:
-    """What `relevance` weighs. `ranked` and `found` are not empty."""
+def features(
+    asked: Question,
+    ranked: Sequence[RankedPaper],
+    found: Sequence[Evidence],
+    index: Index,
+    vector: FloatArray | None = None,
+) -> Features:
+    """What `relevance` weighs. `ranked` and `found` are not empty; `vector` (d,) is that of the question's
+    `search_text`, None embeds it here.
+    """
     text = asked.search_text
     terms = {s: term for s, term in question_terms(text, index).items() if s not in _ASKING}
     papers = [hit.paper for hit in ranked[:3]]
@@ -125,7 +140,7 @@ def features(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Evi
         for paper in papers
     ]
     best = int(np.argmax([_share(terms, have) for have in held]))
-    vector = index.encoder.encode([text])[0]
+    vector = index.encoder.encode([text])[0] if vector is None else vector
     vectors = sentence_vectors(index, papers)
     sentences = [stems(span.text) for spans, _ in vectors.values() for span in spans]
     whole = index.dense(vector, 1, asked.filters)

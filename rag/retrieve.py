@@ -6,8 +6,9 @@ proposed it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,33 @@ class Scored:
     quote: Span
 
 
+@dataclass(frozen=True, slots=True)
+class StageTimes:
+    """Milliseconds that the parts of one search took.
+
+    `embed` is the question's way to its vectors, `dense` and `lexical` the candidates from each index, `first` reading
+    their vectors and ordering them, `second` the second stage with reading the papers.
+    """
+
+    embed: float
+    dense: float
+    lexical: float
+    first: float
+    second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, best first, and what later steps need not make again.
+
+    `vector` (d,) is that of the question's `search_text`; `times` says where the time went, at no cost worth naming.
+    """
+
+    ranked: tuple[RankedPaper, ...]
+    vector: FloatArray
+    times: StageTimes
+
+
 class Searcher:
     """Ranks the papers of one index. Safe to use from several threads."""
 
@@ -65,20 +93,33 @@ class Searcher:
         A question given as text is understood first; `filters` are added to those it has. Raises InputError for an
         empty question and LibraryEmpty where nothing was ingested.
         """
+        return self.found(question, k, filters).ranked
+
+    def found(self, question: Question | str, k: int, filters: Filters = NO_FILTERS) -> Found:
+        """`search`, with the question's vector and the times of the stages."""
         asked = self._asked(question, filters)
-        return self._ranked(self._score(_Query.of([asked], self._index)[0], self._candidates, max(DEPTH, k)), k)
+        watch = _Watch()
+        query = _Query.of([asked], self._index)[0]
+        watch.lap("embed")
+        ranked = self._ranked(self._score(query, self._candidates, max(DEPTH, k), watch), k)
+        return Found(ranked, query.vectors[0], StageTimes(**watch.laps))
+
+    def vector(self, question: Question) -> FloatArray:
+        """The vector (d,) of a question's `search_text`, as `found` gives it along."""
+        vector: FloatArray = self._index.encoder.encode([question.search_text])[0]
+        return vector
 
     def search_many(self, questions: Sequence[Question | str], k: int) -> list[tuple[RankedPaper, ...]]:
         """`search` for each, with the questions embedded together."""
         asked = [self._asked(question, NO_FILTERS) for question in questions]
         return [
-            self._ranked(self._score(query, self._candidates, max(DEPTH, k)), k)
+            self._ranked(self._score(query, self._candidates, max(DEPTH, k), _Watch()), k)
             for query in _Query.of(asked, self._index)
         ]
 
     def score(self, question: Question, n: int | None = None, depth: int = DEPTH) -> list[Scored]:
         """The `depth` best candidates, best first; `n` are taken from each index (None: as in the settings)."""
-        return self._score(_Query.of([question], self._index)[0], n or self._candidates, depth)
+        return self._score(_Query.of([question], self._index)[0], n or self._candidates, depth, _Watch())
 
     def _asked(self, question: Question | str, filters: Filters) -> Question:
         if isinstance(question, str):
@@ -89,10 +130,12 @@ class Searcher:
             years = (filters.year_from, filters.year_to)
         return replace(question, filters=Filters(filters.venue or own.venue, *years))
 
-    def _score(self, query: _Query, n: int, depth: int) -> list[Scored]:
+    def _score(self, query: _Query, n: int, depth: int, watch: _Watch) -> list[Scored]:
         asked = query.asked
         bm25 = dict(self._index.lexical(query.words, n, asked.filters))
+        watch.lap("lexical")
         found = dict.fromkeys(row for vector in query.vectors for row, _ in self._index.dense(vector, n, asked.filters))
+        watch.lap("dense")
         rows = list(found | dict.fromkeys(bm25))
         if not rows:
             if not self._index.rows():
@@ -111,6 +154,7 @@ class Searcher:
         known = np.array([bm25.get(row, floor) for row in rows], np.float32) / most
         table[:, :FIRST] = np.stack([whole, sentence, title, np.minimum(known, 1)], axis=1)
         chosen = np.lexsort((np.array(rows), -(table @ self._weights.first)))[:depth]
+        watch.lap("first")
         papers = self._index.papers([rows[i] for i in chosen])
         chosen = np.array([i for i in chosen if rows[i] in papers], dtype=np.int64)
         here = [papers[rows[i]] for i in chosen]
@@ -135,7 +179,9 @@ class Searcher:
             )
             for at, (i, paper) in enumerate(zip(chosen, here, strict=True))
         ]
-        return sorted(scored, key=lambda each: (-each.score, each.row))
+        scored.sort(key=lambda each: (-each.score, each.row))
+        watch.lap("second")
+        return scored
 
     def _best_of_term(self, term: str) -> float:
         """The best BM25 that `term` alone reaches in the library; 0 where no paper has it."""
@@ -148,6 +194,20 @@ class Searcher:
             RankedPaper(rank, each.paper, each.score, each.relevance, each.quote)
             for rank, each in enumerate(scored[:k], start=1)
         )
+
+
+class _Watch:
+    """Milliseconds of the stages of one search, by name; 0 for one that it did not come to."""
+
+    def __init__(self) -> None:
+        self.laps = {field.name: 0.0 for field in fields(StageTimes)}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """What has passed since the last call counts as `stage`."""
+        now = time.perf_counter()
+        self.laps[stage] += (now - self._last) * 1000
+        self._last = now
 
 
 @dataclass(frozen=True, slots=True)

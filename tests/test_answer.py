@@ -285,3 +285,23 @@ def test_a_filter_that_nothing_passes_is_said(library: Library):
     answer = library.ask("What does GlacierNet detect?", filters=Filters(venue="Nowhere"))
     assert answer.status == "abstained"
     assert "No paper passes the filters" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        (QUESTION, [QUESTION]),
+        # Each side is a search of its own; the question as a whole is embedded once, for evidence and refusal.
+        (
+            "Compare HumTone and CrumbFlow",
+            ["HumTone", "CrumbFlow", "Compare HumTone and CrumbFlow"],
+        ),
+    ],
+)
+def test_a_question_is_embedded_once(library: Library, question: str, texts: list[str]):
+    encoder = library.index.encoder
+    assert isinstance(encoder, FakeEncoder)
+    encoder.calls.clear()
+    answer = library.ask(question)
+    assert answer.status == "answered"
+    assert [call for call in encoder.calls if len(call) == 1] == [(text,) for text in texts]

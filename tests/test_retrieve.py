@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -130,6 +130,15 @@ def test_many_questions_are_embedded_in_one_call(index: Index) -> None:
     before = len(encoder.calls)
     Searcher(index, index.settings).search_many(["ocean currents", "curvature weights"], 3)
     assert encoder.calls[before:] == [("ocean currents", "curvature weights")]
+
+
+def test_what_was_found_comes_with_the_vector_and_the_times(searcher: Searcher, index: Index) -> None:
+    asked = understand("ocean currents", (), index)
+    found = searcher.found(asked, 2)
+    assert found.ranked == searcher.search(asked, 2)
+    np.testing.assert_array_equal(found.vector, index.encoder.encode(["ocean currents"])[0])
+    np.testing.assert_array_equal(found.vector, searcher.vector(asked))
+    assert all(spent > 0 for spent in astuple(found.times))
 
 
 def test_score_gives_features_of_the_best_candidates(searcher: Searcher, index: Index) -> None:
