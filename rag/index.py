@@ -23,7 +23,7 @@ from rag.finding import find_row, index_keys
 from rag.health import Health, Repair, examine, mend
 from rag.locks import WRITE_WAIT_S, Lock
 from rag.manifest import Manifest, fits, made_by, mismatch, read_manifest
-from rag.records import Entry, FloatArray, PaperVectors, Records
+from rag.records import Entry, FloatArray, Order, PaperVectors, Records
 from rag.reindex import embed_anew
 from rag.settings import Settings
 from rag.types import Filters, Paper
@@ -153,9 +153,16 @@ class Index:
         """The papers of those rows that exist."""
         return self.records.papers(rows)
 
-    def rows(self, filters: Filters = ALL, text: str | None = None, source: str | None = None) -> list[int]:
-        """Rows of the papers that match, in the order they came in; see `Records.rows`."""
-        return self.records.rows(filters, text, source)
+    def rows(
+        self,
+        filters: Filters = ALL,
+        text: str | None = None,
+        source: str | None = None,
+        order: Order = "added",
+        descending: bool = False,
+    ) -> list[int]:
+        """Rows of the papers that match, in the order they came in or another one; see `Records.rows`."""
+        return self.records.rows(filters, text, source, order, descending)
 
     def vectors(self, rows: Sequence[int]) -> dict[int, PaperVectors]:
         """Vectors of those rows that exist."""

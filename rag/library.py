@@ -22,6 +22,7 @@ from rag.errors import InputError
 from rag.events import Event
 from rag.index import Index
 from rag.ingest import IngestOptions, IngestProgress, IngestReport, ingest
+from rag.records import Order
 from rag.retrieve import Searcher
 from rag.settings import Settings, load_settings
 from rag.types import Answer, Filters, Paper, RankedPaper, Turn
@@ -172,9 +173,11 @@ class Library:
         source: str | None = None,
         offset: int = 0,
         limit: int | None = None,
+        order: Order = "added",
+        descending: bool = False,
     ) -> tuple[Paper, ...]:
-        """Papers in the order they came in, those that match; `limit` None means all."""
-        rows = self.index.rows(filters, text, source)
+        """Papers that match, in the order they came in or by another field; `limit` None means all."""
+        rows = self.index.rows(filters, text, source, order, descending)
         chosen = rows[offset : None if limit is None else offset + limit]
         found = self.index.papers(chosen)
         return tuple(found[row] for row in chosen if row in found)
@@ -182,6 +185,14 @@ class Library:
     def count(self, filters: Filters = NO_FILTERS, text: str | None = None, source: str | None = None) -> int:
         """How many papers match."""
         return len(self.index.rows(filters, text, source))
+
+    def venue_counts(self) -> list[tuple[str, int]]:
+        """Papers of each venue, most first; papers without a venue are not counted."""
+        return self.index.records.venue_counts()
+
+    def year_counts(self) -> list[tuple[int, int]]:
+        """Papers of each year, earliest first; papers without a year are not counted."""
+        return self.index.records.year_counts()
 
     def paper(self, reference: str) -> Paper:
         """The paper known by an id, DOI, arXiv id, exact title or `FILE#POSITION`. Raises InputError when unknown."""

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import orjson
@@ -22,6 +22,13 @@ from rag.database import Database
 from rag.types import Filters, Paper, Record, Source
 
 FloatArray = NDArray[np.float32]
+Order = Literal["added", "title", "authors", "venue", "year"]
+_FIELDS = {
+    "title": "folded(json_extract(data, '$.title'))",
+    "authors": "nullif(folded(json_extract(data, '$.authors[0]')), '')",
+    "venue": "nullif(folded(venue), '')",
+    "year": "year",
+}
 STORED, PENDING, LEAVING = 0, 1, 2
 NOWHERE = Source("", 0)
 _MANY = 500  # values in one IN (…)
@@ -172,8 +179,15 @@ class Records:
         """Papers in the library."""
         return int(self._one("SELECT count(*) FROM papers WHERE state != 2")[0])
 
-    def rows(self, filters: Filters = Filters(), text: str | None = None, source: str | None = None) -> list[int]:  # noqa: B008 - frozen
-        """Rows of the papers that match, in the order they came in.
+    def rows(
+        self,
+        filters: Filters = Filters(),  # noqa: B008 - frozen
+        text: str | None = None,
+        source: str | None = None,
+        order: Order = "added",
+        descending: bool = False,
+    ) -> list[int]:
+        """Rows of the papers that match, in the order they came in or by another field; those without it are last.
 
         `text` is looked for, without case, in everything stored of a paper; `source` is a file's path or name.
         """
@@ -194,9 +208,23 @@ class Records:
         if source is not None:
             clauses.append("row IN (SELECT row FROM entries JOIN files USING (file) WHERE path = ? OR name = ?)")
             values += [source, source]
-        return [
-            row for (row,) in self._all(f"SELECT row FROM papers WHERE {' AND '.join(clauses)} ORDER BY row", values)
-        ]
+        way = "DESC" if descending else "ASC"
+        by = f"{_FIELDS[order]} IS NULL, {_FIELDS[order]} {way}, " if order != "added" else ""
+        query = f"SELECT row FROM papers WHERE {' AND '.join(clauses)} ORDER BY {by}row {way}"
+        return [row for (row,) in self._all(query, values)]
+
+    def venue_counts(self) -> list[tuple[str, int]]:
+        """Papers of each venue, most first; papers without a venue are not counted."""
+        return self._all(
+            "SELECT venue, count(*) AS n FROM papers WHERE state != 2 AND venue IS NOT NULL AND venue != '' "
+            "GROUP BY venue ORDER BY n DESC, venue"
+        )
+
+    def year_counts(self) -> list[tuple[int, int]]:
+        """Papers of each year, earliest first; papers without a year are not counted."""
+        return self._all(
+            "SELECT year, count(*) FROM papers WHERE state != 2 AND year IS NOT NULL GROUP BY year ORDER BY year"
+        )
 
     def venues(self, part: str) -> list[str]:
         """The venues, as written, that contain `part` without regard to case."""

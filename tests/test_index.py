@@ -18,7 +18,7 @@ from rag.errors import EmbedderMismatch, InputError, LibraryBusy, LibraryDamaged
 from rag.index import Index, PreparedPaper
 from rag.locks import Lock
 from rag.prepare import prepare
-from rag.records import FloatArray
+from rag.records import FloatArray, Order
 from rag.settings import Settings
 from rag.types import Filters
 from tests.fakes import FakeEncoder
@@ -153,6 +153,33 @@ def test_rows_by_text_and_source(index: Index) -> None:
     assert index.rows(text="DEVICEM") == [row]
     assert index.rows(text='say "no"') == []
     assert index.rows(source="papers.bib") == []
+
+
+def test_papers_in_another_order_and_counted(tmp_path: Path) -> None:
+    with opened(tmp_path) as index:
+        fill(
+            index,
+            [
+                paper(1, title="Beta", venue="ACL", year=2021, authors=("Zoe Writer",)),
+                paper(2, title="alpha", venue=None, year=None, authors=()),
+                paper(3, title="Gamma", venue="acl b", year=2020, authors=("ann Writer",)),
+                paper(4, title="Delta", venue="ACL", year=2020, authors=("Bob Writer",)),
+            ],
+        )
+
+        def ordered(order: Order, descending: bool = False) -> list[str]:
+            rows = index.rows(order=order, descending=descending)
+            held = index.papers(rows)
+            return [held[row].title for row in rows]
+
+        assert ordered("added") == ["Beta", "alpha", "Gamma", "Delta"]
+        assert ordered("added", True) == ["Delta", "Gamma", "alpha", "Beta"]
+        assert ordered("title") == ["alpha", "Beta", "Delta", "Gamma"]
+        assert ordered("authors") == ["Gamma", "Delta", "Beta", "alpha"]
+        assert ordered("venue", True) == ["Gamma", "Delta", "Beta", "alpha"]
+        assert ordered("year") == ["Gamma", "Delta", "Beta", "alpha"]
+        assert index.records.venue_counts() == [("ACL", 2), ("acl b", 1)]
+        assert index.records.year_counts() == [(2020, 2), (2021, 1)]
 
 
 def test_a_paper_without_abstract_is_found_by_its_title(tmp_path: Path) -> None:
