@@ -1,4 +1,4 @@
-"""Hugging Face's libraries kept off the network and off the user's terminal, in one place.
+"""Libraries kept off the network, off the user's terminal and out of the user's own folders, in one place.
 
 They read these variables when they are imported, so `before_import` comes before the import, in every function that
 imports transformers or sentence-transformers. A variable the user has set stays as it is.
@@ -7,6 +7,7 @@ imports transformers or sentence-transformers. A variable the user has set stays
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 # Whether the user forbade the hub, before this program does so for its own process.
 HUB_FORBIDDEN = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
@@ -26,6 +27,11 @@ def before_import() -> None:
     """Set what the libraries read while they are imported."""
     for name, value in VARIABLES.items():
         os.environ.setdefault(name, value)
+
+
+def keep_under(home: Path) -> None:
+    """Have matplotlib, which Gradio and the reports import, keep its list of fonts under the home."""
+    os.environ.setdefault("MPLCONFIGDIR", str(home / "matplotlib"))
 
 
 def after_import() -> None:

@@ -112,6 +112,7 @@ def serve(library: Library, host: str = "127.0.0.1", port: int = 7860, *, allow_
                 f"{host}:{port} cannot be listened on ({error.strerror}); choose another --port."
             ) from None
         app = build(library, host)
+        listening.listen()  # whoever connects from now on waits for the answer instead of being refused
         shown = f"[{host}]" if ":" in host else host
         click.echo(f"abstract-qa is at http://{shown}:{listening.getsockname()[1]} (stop it with Ctrl-C)")
         uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)).run([listening])

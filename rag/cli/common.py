@@ -64,9 +64,11 @@ def home_of(home: str | None) -> Path | None:
 @contextmanager
 def opened(home: str | None, *, write: bool = False, embed: bool = True, **settings: Any) -> Iterator[Library]:
     """The library, closed again at the end. Missing models are fetched with a progress line."""
+    from rag import quiet
     from rag.library import Library
 
     with Library.open(home_of(home), write=write, embed=embed, progress=show_pull(), **settings) as library:
+        quiet.keep_under(library.settings.home)
         for note in library.index.notes:
             click.echo(note, err=True)
         yield library
