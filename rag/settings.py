@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from rag.errors import SettingsError
 
@@ -21,6 +21,12 @@ ENV_PREFIX = "ABSTRACT_QA_"
 # Variables with the prefix that are no settings: where the home is, where models are, whether to use the network, and
 # the key of a model server, which must not stand in a file.
 ENV_ONLY = frozenset({"HOME", "MODELS", "OFFLINE", "API_KEY"})
+
+# Settings that cannot change an answer.
+_NOT_OF_ANSWERS = frozenset(
+    {"home", "threads", "language", "store", "answer_seconds", "questions_per_minute", "session_hours"}
+    | {"ingest_folders", "allowed_hosts", "trusted_proxy"}
+)
 
 
 class Settings(BaseModel):
@@ -37,14 +43,25 @@ class Settings(BaseModel):
     evidence_sentences: int = Field(8, ge=1, le=40, description="sentences given to the model")
     evidence_tokens: int = Field(600, ge=50, le=20_000, description="most tokens of evidence in a prompt")
     max_new_tokens: int = Field(220, ge=16, le=2048)
-    time_limit_s: float = Field(180.0, gt=0, description="longest time one answer may be written for")
+    answer_seconds: float = Field(120.0, gt=0, description="longest time one answer may be written for")
     dtype: Literal["auto", "bf16", "fp32"] = "auto"
     threads: int = Field(0, ge=0, description="processor threads for models; 0 leaves it to torch")
     language: Literal["en", "zh"] = Field("en", description="language of the browser's interface")
+    questions_per_minute: int = Field(30, ge=0, description="most questions of one signed-in user; 0 for no limit")
+    session_hours: float = Field(72.0, gt=0, description="how long a sign-in holds")
+    ingest_folders: tuple[Path, ...] = Field((), description="folders a server with sign-in may read files from")
+    allowed_hosts: tuple[str, ...] = Field((), description="further names the server answers to; * for all")
+    trusted_proxy: str = Field("", description="address of a proxy whose X-Forwarded-For and -Proto are believed")
+
+    @field_validator("ingest_folders", "allowed_hosts", mode="before")
+    @classmethod
+    def _from_text(cls, value: object) -> object:
+        """A variable holds such a list with commas between."""
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that change when a setting changes that can change an answer."""
-        data = self.model_dump(exclude={"home", "threads", "language", "store", "time_limit_s"}, mode="json")
+        data = self.model_dump(exclude=set(_NOT_OF_ANSWERS), mode="json")
         return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:12]
 
 

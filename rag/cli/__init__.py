@@ -13,6 +13,7 @@ from rag.cli.keep import backup, doctor, restore
 from rag.cli.models import models
 from rag.cli.papers import papers
 from rag.cli.serve import serve
+from rag.cli.users import keys, users
 from rag.errors import AbstractQAError
 
 
@@ -30,7 +31,7 @@ def cli(context: click.Context, home: str | None) -> None:
     context.obj = home
 
 
-for command in (ask, backup, doctor, evaluate, ingest, models, papers, reindex, restore, search, serve):
+for command in (ask, backup, doctor, evaluate, ingest, keys, models, papers, reindex, restore, search, serve, users):
     cli.add_command(command)
 
 
