@@ -36,22 +36,24 @@ from rag.types import (
     Turn,
 )
 from rag.verify import Verifier
-from rag.writer import Writer
+from rag.writer import CutShort, Writer
 
 # From this probability of an answer on, the abstract is quoted although the model says that it does not know.
 SURE = 0.7
+CUT_SHORT = "The model was stopped after {:g} s (`answer_seconds`); what it had written by then was checked and kept."
 NO_MODEL: Mapping[str, str | int | float | bool | None] = {"name": None}
 
 
 @dataclass(slots=True)
 class _Clock:
-    """Milliseconds since the question came, and the marks of its steps."""
+    """Milliseconds since the question came, and the marks of its steps; `cut_short` by the time limit."""
 
     began: float
     understand: float = 0.0
     retrieve: float = 0.0
     first_source: float | None = None
     first_token: float | None = None
+    cut_short: bool = False
 
     def now(self) -> float:
         return (time.perf_counter() - self.began) * 1000
@@ -100,24 +102,36 @@ class Answerer:
         filters: Filters = Filters(),  # noqa: B008 - frozen
         k: int | None = None,
         cancel: threading.Event | None = None,
+        owner: str = "",
     ) -> Iterator[Event]:
         """Events of one answer, `Done` last. `k` is the number of papers considered (None: as in the settings).
+
+        Where the model is wanted to understand the question, what can be found without it is shown first. The model
+        writes one answer at a time; those who ask, each called by some name as `owner`, take turns.
 
         Setting `cancel`, or closing the iterator, stops the model; with `cancel` the answer so far still comes as
         `Done`. Raises InputError for a question that cannot be one, LibraryEmpty, and GenerationError.
         """
         clock = _Clock(time.perf_counter())
         yield Stage("understanding")
-        asked = understand(question, history, self._index, None if self._writer is None else self._writer.chat, filters)
+        asked = understand(question, history, self._index, None, filters)
         clock.understand = clock.now()
         yield Understood(asked)
+        if not asked.settled and self._writer is not None:
+            if asked.kind not in LISTS and (first := self._retrieve(asked, k or self._settings.k)[0]):
+                clock.first_source = clock.now()
+                yield Sources(first)
+            yield Stage("understanding")
+            asked = understand(question, history, self._index, self._writer.asked_by(owner, cancel), filters)
+            clock.understand = clock.now()
+            yield Understood(asked)
         if asked.kind in LISTS:
             yield from self._list(asked, clock)
             return
         yield Stage("searching")
         ranked, vector = self._retrieve(asked, k or self._settings.k)
         clock.retrieve = clock.now()
-        if ranked:
+        if ranked and clock.first_source is None:
             clock.first_source = clock.retrieve
         yield Sources(ranked)
         found = evidence.select(asked, ranked, self._index, self._settings.evidence_sentences, vector)
@@ -128,11 +142,12 @@ class Answerer:
             return
         numbering = Numbering({hit.rank: hit.paper for hit in ranked})
         sentences: list[AnswerSentence] = []
-        for event in self._sentences(asked, ranked, found, verdict.probability, numbering, clock, cancel):
+        for event in self._sentences(asked, ranked, found, verdict.probability, numbering, clock, cancel, owner):
             if isinstance(event, SentenceChecked):
                 sentences.append(event.sentence)
             yield event
-        if not refusal.holds(asked, sentences):
+        stopped = cancel is not None and cancel.is_set()
+        if not stopped and not refusal.holds(asked, sentences):
             yield from self._abstain(asked, refusal.not_stated(asked), ranked, clock)
             return
         answer = self._answer(asked, "answered", sentences, numbering, ranked, clock)
@@ -169,6 +184,7 @@ class Answerer:
         numbering: Numbering,
         clock: _Clock,
         cancel: threading.Event | None,
+        owner: str,
     ) -> Iterator[Event]:
         """Tokens as they come, and the sentences that stay, numbered.
 
@@ -191,7 +207,13 @@ class Answerer:
         papers = [(n, by_rank[n]) for n in prompt.numbers.values()]
         yield Stage("reading")
         firm = held = refused = False
-        for piece in self._writer.write(prompt, cancel):
+        for piece in self._writer.write(prompt, cancel, owner):
+            if isinstance(piece, Stage):
+                yield piece
+                continue
+            if isinstance(piece, CutShort):
+                clock.cut_short = True
+                break
             if clock.first_token is None:
                 clock.first_token = clock.now()
                 yield Stage("writing")
@@ -284,4 +306,5 @@ class Answerer:
             timings=clock.timings(),
             model=model,
             settings=self._settings.fingerprint(),
+            notes=(CUT_SHORT.format(self._settings.answer_seconds),) if clock.cut_short else (),
         )

@@ -21,7 +21,7 @@ def to_json(answer: Answer) -> Json:
         "kind": question.kind,
         "language": question.language,
         "filters": filters_json(question.filters),
-        "notes": list(question.notes),
+        "notes": [*question.notes, *answer.notes],
         "status": answer.status,
         "answer": answer.text,
         "sentences": [_sentence(sentence) for sentence in answer.sentences],

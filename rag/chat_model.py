@@ -4,6 +4,10 @@ Beside LangChain's own arguments, both take at every call
     allowed_citations  numbers 1 to this may stand in [n]; None restricts nothing (a server takes no notice of it)
     max_new_tokens     the most tokens of the reply
     cancel             a threading.Event that stops the reply when set
+and TransformersChat, which writes one reply at a time, also
+    owner              who asks: owners take turns (None: one of all those who do not say). With it, a chunk without
+                       text that has `ahead` in its response_metadata tells how many replies come before, whenever
+                       that changes
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from pydantic import PrivateAttr
 
 from rag.chat_template import ChatTemplate
 from rag.errors import GenerationError, ModelError
+from rag.turns import Place, Turns
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -53,26 +58,27 @@ class _Request:
     max_new_tokens: int
     allowed_citations: int | None
     stops: tuple[threading.Event, ...]
+    place: Place
     events: queue.SimpleQueue[list[int] | str | Exception] = field(default_factory=queue.SimpleQueue)
 
 
 class TransformersChat(BaseChatModel):
     """A causal language model of transformers: greedy, with prompt lookup, one reply at a time.
 
-    The model writes in a thread of its own, so that a slow reader holds up nobody; further calls wait their turn.
-    Closing the stream, or setting `cancel`, stops it after the forward pass it is in. A reply also ends when it takes
-    longer than `time_limit_s` or repeats itself. The last chunk carries usage and `finish_reason`: stop, length,
-    cancelled, time_limit or repetition. Raises GenerationError when the model fails or is stuck, and for a prompt that
-    is too long.
+    The model writes in a thread of its own, so that a slow reader holds up nobody; further calls wait their turn, see
+    `rag.turns`. Closing the stream, or setting `cancel`, stops it after the forward pass it is in. A reply also ends
+    when it takes longer than `answer_seconds`, its waiting not counted, or repeats itself. The last chunk carries usage
+    and `finish_reason`: stop, length, cancelled, time_limit or repetition. Raises GenerationError when the model fails
+    or is stuck and for a prompt that is too long, and Busy when too many wait.
     """
 
     model_name: str
     max_new_tokens: int = 220
-    time_limit_s: float = 180.0
+    answer_seconds: float = 120.0
     _model: Any = PrivateAttr()
     _tokenizer: Any = PrivateAttr()
     _template: Any = PrivateAttr()
-    _turn: Any = PrivateAttr(default_factory=threading.Lock)
+    _turns: Any = PrivateAttr()
     _turn_began: float | None = PrivateAttr(default=None)
     _prefix: tuple[str, Any] | None = PrivateAttr(default=None)
     _citation_tokens: Any = PrivateAttr(default=None)
@@ -85,6 +91,7 @@ class TransformersChat(BaseChatModel):
 
         self._model = model
         self._tokenizer = tokenizer
+        self._turns = Turns(self.model_name)
         self._template = ChatTemplate(tokenizer, self.model_name)
         self._citation_tokens = CitationTokens(tokenizer)
         read_on_from_cache(model)
@@ -105,7 +112,8 @@ class TransformersChat(BaseChatModel):
         """Read the fixed beginning of prompts with this system message now instead of at the first reply."""
         messages = [{"role": "system", "content": system}] if system else []
         ids = self._template.render([*messages, {"role": "user", "content": "a"}])
-        with self._turn:
+        with self._turns.line_up() as place:
+            place.wait()
             self._cache(system, ids, self._template.fixed(messages, ids))
 
     def yes_no_likelihood(self, prompt: str) -> float:
@@ -113,7 +121,8 @@ class TransformersChat(BaseChatModel):
         import torch
 
         ids = self._template.render([{"role": "user", "content": prompt}])
-        with self._turn, torch.no_grad():
+        with self._turns.line_up() as place, torch.no_grad():
+            place.wait()
             table = torch.tensor([ids], device=self._model.device)
             logits = self._model(table, logits_to_keep=1).logits[0, -1].float()
         yes, no = (logits[sorted(self._first_tokens(words))].logsumexp(0) for words in (_YES, _NO))
@@ -128,18 +137,29 @@ class TransformersChat(BaseChatModel):
         allowed_citations: int | None = None,
         max_new_tokens: int | None = None,
         cancel: threading.Event | None = None,
+        owner: str | None = None,
         **kwargs: Any,  # noqa: ARG002 - LangChain may add arguments of its own
     ) -> Iterator[ChatGenerationChunk]:
         closed = threading.Event()
         stops = (closed,) if cancel is None else (closed, cancel)
-        request = self._request(messages, max_new_tokens or self.max_new_tokens, allowed_citations, stops)
-        threading.Thread(target=self._write, args=(request,), daemon=True, name="generation").start()
+        request = self._request(messages, max_new_tokens or self.max_new_tokens, allowed_citations, stops, owner or "")
+        try:
+            threading.Thread(target=self._write, args=(request,), daemon=True, name="generation").start()
+        except RuntimeError:  # no thread could be had
+            request.place.leave()
+            raise
         written: list[int] = []
         sent = 0
+        ahead = 0
         reason: str | None = None
         try:
             while reason is None:
-                event = self._next(request, cancel)
+                event = self._next(request, cancel, bool(written))
+                if event is None:
+                    if owner is not None and ahead != (ahead := request.place.ahead):
+                        told = AIMessageChunk(content="", response_metadata={"ahead": ahead})
+                        yield ChatGenerationChunk(message=told)
+                    continue
                 if isinstance(event, list):
                     written += event
                 else:
@@ -178,6 +198,7 @@ class TransformersChat(BaseChatModel):
         max_new_tokens: int,
         allowed_citations: int | None,
         stops: tuple[threading.Event, ...],
+        owner: str,
     ) -> _Request:
         plain = [dict(message) for message in convert_to_openai_messages(messages, text_format="string")]
         ids = self._template.render(plain)
@@ -195,45 +216,50 @@ class TransformersChat(BaseChatModel):
             max_new_tokens=min(max_new_tokens, room),
             allowed_citations=allowed_citations,
             stops=stops,
+            place=self._turns.line_up(owner),
         )
 
-    def _next(self, request: _Request, cancel: threading.Event | None) -> list[int] | str:
-        """The next tokens or the reason to finish; comes back soon when cancelled, also during another reply."""
-        while True:
-            if cancel is not None and cancel.is_set():
-                return "cancelled"
-            try:
-                event = request.events.get(timeout=_POLL_S)
-            except queue.Empty:
-                # A model that is stuck is given up by those who wait for their turn as well.
-                began = self._turn_began
-                if began is not None and time.monotonic() > began + self.time_limit_s + GRACE_S:
-                    raise GenerationError(
-                        f"{self.model_name} did not answer within {self.time_limit_s:g} s; ask again, raise "
-                        "`time_limit_s`, or name a smaller model with --llm."
-                    ) from None
-                continue
-            if isinstance(event, Exception):
+    def _next(self, request: _Request, cancel: threading.Event | None, begun: bool) -> list[int] | str | None:
+        """The next tokens or the reason to finish, None where there is nothing new yet.
+
+        Comes back soon when cancelled, also during another reply. Of a model that is stuck, what has been written
+        stands where the reply has `begun`.
+        """
+        if cancel is not None and cancel.is_set():
+            return "cancelled"
+        try:
+            event = request.events.get(timeout=_POLL_S)
+        except queue.Empty:
+            # A model that is stuck is given up by those who wait for their turn as well.
+            began = self._turn_began
+            if began is not None and time.monotonic() > began + self.answer_seconds + GRACE_S:
+                if begun:
+                    return "time_limit"
                 raise GenerationError(
-                    f"{self.model_name} failed while it wrote ({type(event).__name__}: {event}); ask again or name "
-                    "another model with --llm."
-                ) from event
-            return event
+                    f"{self.model_name} did not answer within {self.answer_seconds:g} s; ask again, raise "
+                    "`answer_seconds`, or name a smaller model with --llm."
+                ) from None
+            return None
+        if isinstance(event, Exception):
+            raise GenerationError(
+                f"{self.model_name} failed while it wrote ({type(event).__name__}: {event}); ask again or name "
+                "another model with --llm."
+            ) from event
+        return event
 
     def _write(self, request: _Request) -> None:
         """Wait for this request's turn and write; runs in a thread of its own."""
-        while not self._turn.acquire(timeout=_POLL_S):
-            if any(stop.is_set() for stop in request.stops):
-                request.events.put("cancelled")
-                return
-        try:
-            self._turn_began = time.monotonic()
-            request.events.put(self._run(request))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the reader must hear of it instead of waiting
-            request.events.put(error)
-        finally:
-            self._turn_began = None
-            self._turn.release()
+        with request.place as place:
+            while not place.wait(_POLL_S):
+                if any(stop.is_set() for stop in request.stops):
+                    return
+            try:
+                self._turn_began = time.monotonic()
+                request.events.put(self._run(request))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the reader must hear of it instead of waiting
+                request.events.put(error)
+            finally:
+                self._turn_began = None
 
     def _run(self, request: _Request) -> str:
         import torch
@@ -242,7 +268,7 @@ class TransformersChat(BaseChatModel):
         from rag.decoding import CitationLimit, Halt, Streamer
 
         length = len(request.ids)
-        halt = Halt(length, time.monotonic() + self.time_limit_s, request.stops)
+        halt = Halt(length, time.monotonic() + self.answer_seconds, request.stops)
         limits = []
         if request.allowed_citations is not None:
             limits.append(
@@ -345,5 +371,5 @@ def load_chat_model(resolved: ResolvedModel, settings: Settings) -> BaseChatMode
         tokenizer,
         model_name=resolved.name,
         max_new_tokens=settings.max_new_tokens,
-        time_limit_s=settings.time_limit_s,
+        answer_seconds=settings.answer_seconds,
     )

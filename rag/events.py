@@ -1,9 +1,10 @@
 """What happens while a question is answered, in order. Everything that shows an answer consumes this stream.
 
-    Stage* Understood Sources EvidenceFound? (Token* SentenceChecked*)* Abstained? Done
+    Stage* (Understood Sources?)? Understood Sources EvidenceFound? (Token* SentenceChecked*)* Abstained? Done
 
-`Stage` may come at any point. `Done` is always last and carries the whole answer; `Token`s are a draft as the model
-writes it, `SentenceChecked` is what stands of it.
+A second `Understood` with its `Sources` takes the place of the first, which was made without the model. `Stage` may
+come at any point. `Done` is always last and carries the whole answer; `Token`s are a draft as the model writes it,
+`SentenceChecked` is what stands of it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ StageName = Literal["understanding", "searching", "listing", "waiting", "reading
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is being done now."""
+    """What is being done now. While "waiting", `ahead` questions are answered by the model before this one."""
 
     name: StageName
+    ahead: int = 0
 
 
 @dataclass(frozen=True, slots=True)

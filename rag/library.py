@@ -122,9 +122,10 @@ class Library:
         k: int | None = None,
         cancel: threading.Event | None = None,
         llm: str | None = None,
+        owner: str = "",
     ) -> Iterator[Event]:
-        """The events of one answer, see `rag.events`."""
-        return self.answerer(llm).stream(question, history, filters, k, cancel)
+        """The events of one answer, see `rag.events` and `Answerer.stream`."""
+        return self.answerer(llm).stream(question, history, filters, k, cancel, owner)
 
     def answerer(self, llm: str | None = None) -> Answerer:
         """The pipeline with the model `llm` (None: the one in the settings), loaded on first use."""

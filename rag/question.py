@@ -15,9 +15,8 @@ from rag.translate import Translation, rewrite, to_english
 from rag.types import Filters, Question, Turn
 
 if TYPE_CHECKING:
-    from langchain_core.language_models.chat_models import BaseChatModel
-
     from rag.index import Index
+    from rag.translate import Asked
 
 LONGEST = 50_000  # characters; about 8,000 words
 RULES_READ = 1_000  # characters; a longer text is a passage to find, not a question to take apart
@@ -31,13 +30,14 @@ def understand(
     text: str,
     history: Sequence[Turn],
     index: Index,
-    chat: BaseChatModel | None = None,
+    chat: Asked | None = None,
     filters: Filters = Filters(),  # noqa: B008 - frozen
 ) -> Question:
     """`text` as a Question, in the light of the conversation and the library.
 
     `filters` are those set by hand; what the words say is added to them and never overrides them. `chat` translates,
-    and rewrites a follow-up that the rules are not sure of; None does without. Raises InputError for an empty question
+    and rewrites a follow-up that the rules are not sure of; None does without, and then `settled` of the Question says
+    whether it would have been asked. Raises InputError for an empty question
     and for one over LONGEST characters.
     """
     asked = _SPACES.sub(" ", text.replace("\x00", " ")).strip()
@@ -50,7 +50,7 @@ def understand(
         )
     notes: list[str] = []
     short = len(asked) <= RULES_READ
-    alone = _standalone(asked, history, index, chat) if short else asked
+    alone, settled = _standalone(asked, history, index, chat) if short else (asked, True)
     if alone != asked:
         notes.append(f"Understood as: {alone}")
     language = detect(alone)
@@ -61,22 +61,25 @@ def understand(
     notes += said.notes
     search = said.rest
     if language != ENGLISH:
-        translation = to_english(search, language, chat)
+        # A comparison is searched by its sides, which are names: the model is not kept busy with the rest.
+        translation = to_english(search, language, None if parts else chat)
         search = translation.text
+        settled = settled and (translation.complete or bool(parts))
         parts = tuple(to_english(part, language, None).text for part in parts)
         notes.append(_about_translation(translation, language))
     search, cut = _fit(search, index)
     if cut:
         notes.append(f"Only the first {len(search.split()):,} words of the question are searched; it is very long.")
-    return Question(text, alone, search, kind, said.filters, language, parts, tuple(notes))
+    return Question(text, alone, search, kind, said.filters, language, parts, tuple(notes), settled or chat is not None)
 
 
-def _standalone(asked: str, history: Sequence[Turn], index: Index, chat: BaseChatModel | None) -> str:
+def _standalone(asked: str, history: Sequence[Turn], index: Index, chat: Asked | None) -> tuple[str, bool]:
+    """The question without need of the history, and whether that is sure."""
     ruled: Standalone = standalone(asked, history, lambda title: _title(index, title))
     if ruled.sure or chat is None:
-        return ruled.text
+        return ruled.text, ruled.sure
     recent = "\n".join(f"{turn.role.capitalize()}: {turn.content[:_SHOWN]}" for turn in history[-_TURNS:])
-    return rewrite(asked, recent, chat) or ruled.text
+    return rewrite(asked, recent, chat) or ruled.text, True
 
 
 def _title(index: Index, name: str) -> str | None:

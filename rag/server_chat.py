@@ -39,7 +39,7 @@ class ServerChat(ChatOpenAI):
             api_key=SecretStr(os.environ.get(KEY_VARIABLE) or "none"),
             temperature=0,
             max_completion_tokens=settings.max_new_tokens,
-            timeout=settings.time_limit_s,
+            timeout=settings.answer_seconds,
             max_retries=1,
             stream_usage=True,
             # Chat completions are what every such server has; OpenAI's newer interface is not.
@@ -86,7 +86,7 @@ class ServerChat(ChatOpenAI):
             yield
         except openai.APITimeoutError as error:
             raise GenerationError(
-                f"The model server at {place} did not answer in time; ask again or raise `time_limit_s`."
+                f"The model server at {place} did not answer in time; ask again or raise `answer_seconds`."
             ) from error
         except openai.APIConnectionError as error:
             raise GenerationError(

@@ -10,14 +10,18 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import prompts
 from rag.errors import GenerationError
 from rag.language import NAMES
 
 if TYPE_CHECKING:
-    from langchain_core.language_models.chat_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_core.runnables import Runnable
+
+    # A chat model, or one with arguments bound to it.
+    Asked = Runnable[Any, AIMessage]
 
 _RUN = re.compile(r"[\u3400-\u9fff]+|[^\u3400-\u9fff]+")
 _CJK = re.compile(r"[\u3400-\u9fff]")
@@ -36,7 +40,7 @@ class Translation:
     complete: bool
 
 
-def to_english(text: str, language: str, chat: BaseChatModel | None) -> Translation:
+def to_english(text: str, language: str, chat: Asked | None) -> Translation:
     """English words to search for `text`, written in `language` (ISO 639-1). Without a way, `text` itself."""
     terms, covered = glossary(text) if language == "zh" else (text, 0.0)
     if chat is None or covered >= COVERED:
@@ -48,13 +52,13 @@ def to_english(text: str, language: str, chat: BaseChatModel | None) -> Translat
     return Translation(f"{written} {terms}" if language == "zh" else written, True, True)
 
 
-def rewrite(question: str, conversation: str, chat: BaseChatModel) -> str | None:
+def rewrite(question: str, conversation: str, chat: Asked) -> str | None:
     """`question` made standalone by the model; None where its answer is no question of a sensible length."""
     written = _ask(chat, prompts.load("rewrite_question").render(conversation=conversation, question=question))
     return written if written and len(written) <= 3 * len(question) + 200 else None
 
 
-def _ask(chat: BaseChatModel, prompt: str) -> str:
+def _ask(chat: Asked, prompt: str) -> str:
     """The first line of the model's answer, without quotation marks; empty where the model failed."""
     try:
         written = chat.invoke(prompt, stop=["\n"]).text.strip()

@@ -155,7 +155,8 @@ class Question:
     `standalone` is the question without need of the history, in the language it was asked in;
     `search_text` is what the indexes see, in English. `language` is an ISO 639-1 code.
     `parts` holds one search text per side of a comparison, else is empty.
-    `notes` says in plain sentences what was changed, for the user to see.
+    `notes` says in plain sentences what was changed, for the user to see. `settled` is False where rules alone were
+    used and a model may understand it better.
     """
 
     text: str
@@ -166,6 +167,7 @@ class Question:
     language: str = "en"
     parts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +236,10 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete answer. `matches` and `total_matches` are for list questions only (None elsewhere)."""
+    """A complete answer. `matches` and `total_matches` are for list questions only (None elsewhere).
+
+    `notes` says in plain sentences what the user should know of how it was made, such as that it was cut short.
+    """
 
     question: Question
     status: Status
@@ -247,6 +252,7 @@ class Answer:
     settings: str
     matches: tuple[Match, ...] | None = None
     nearest: tuple[RankedPaper, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def total_matches(self) -> int | None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable
 
 from rag.errors import AbstractQAError, GenerationError
-from rag.events import Token
+from rag.events import Stage, Token
 from rag.prompting import Prompt
 from rag.text import split_sentences
 
@@ -29,6 +30,11 @@ class Draft:
     """A whole sentence as the model wrote it."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """The time for an answer was over before the model had ended; what came before it stands."""
 
 
 class Writer:
@@ -51,21 +57,32 @@ class Writer:
         named = inspect.signature(self.chat._stream).parameters
         return {name: value for name, value in options.items() if name in named}
 
-    def write(self, prompt: Prompt, cancel: threading.Event | None = None) -> Iterator[Token | Draft]:
+    def asked_by(self, owner: str, cancel: threading.Event | None = None) -> Runnable[Any, AIMessage]:
+        """The model for short questions of the program's own on behalf of `owner`, given up when `cancel` is set."""
+        return self.chat.bind(**self._accepted({"owner": owner, "cancel": cancel}))
+
+    def write(
+        self, prompt: Prompt, cancel: threading.Event | None = None, owner: str = ""
+    ) -> Iterator[Token | Draft | Stage | CutShort]:
         """Tokens as they come, and after each whole sentence a Draft of it.
 
-        A last sentence that was cut off is not given as a Draft. Stops when `cancel` is set.
-        Raises GenerationError when the model fails.
+        While the model writes for others, the Stage "waiting" says how many come before; `owner` is who asks, since
+        owners take turns. A last sentence that was cut off is not given as a Draft; a CutShort follows where the time
+        was over. Stops when `cancel` is set. Raises GenerationError when the model fails, Busy when too many wait.
         """
         messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-        wanted = {"allowed_citations": prompt.papers, "cancel": cancel}
+        wanted = {"allowed_citations": prompt.papers, "cancel": cancel, "owner": owner}
         text = ""
         given = 0
+        cut_short = False
         try:
             with closing(self.chat.stream(messages, **self._accepted(wanted))) as chunks:  # type: ignore[type-var]
                 for chunk in chunks:
                     if cancel is not None and cancel.is_set():
                         break
+                    cut_short = cut_short or chunk.response_metadata.get("finish_reason") == "time_limit"
+                    if (ahead := chunk.response_metadata.get("ahead")) is not None:
+                        yield Stage("waiting", ahead) if ahead else Stage("reading")
                     piece = str(chunk.text)
                     if not piece:
                         continue
@@ -82,14 +99,19 @@ class Writer:
                 f"The language model failed ({error}); ask again or name another with --llm."
             ) from error
         if cancel is None or not cancel.is_set():
-            yield from (Draft(sentence) for sentence in _last_sentences(text[given:]))
+            yield from (Draft(sentence) for sentence in _last_sentences(text[given:], cut_short))
+        if cut_short:
+            yield CutShort()
 
 
-def _last_sentences(rest: str) -> Iterator[str]:
-    """Sentences of what stands after the last one that was certainly over; a longer one without an end was cut off."""
+def _last_sentences(rest: str, cut_short: bool) -> Iterator[str]:
+    """Sentences of what stands after the last one that was certainly over.
+
+    A longer one without an end was cut off, and so was any where the model was stopped.
+    """
     for line in rest.splitlines():
         for span in split_sentences(_BULLET.sub("", line).strip()):
-            if _ENDED.search(span.text) or len(span.text) <= SHORT:
+            if _ENDED.search(span.text) or (len(span.text) <= SHORT and not cut_short):
                 yield span.text
 
 

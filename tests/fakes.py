@@ -95,7 +95,7 @@ class FakeEmbeddings(Embeddings):
         return self.embed_documents([text])[0]
 
 
-Piece = str | Exception
+Piece = str | Exception | AIMessageChunk
 Reply = str | Sequence[Piece] | Callable[[list[BaseMessage]], str]
 
 
@@ -156,17 +156,20 @@ class FakeChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         *,
         allowed_citations: int | None = None,
+        owner: str | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        options = kwargs if allowed_citations is None else {**kwargs, "allowed_citations": allowed_citations}
-        self.calls.append(ChatCall(tuple(messages), tuple(stop or ()), dict(options)))
+        named = {"allowed_citations": allowed_citations, "owner": owner}
+        options = {**kwargs, **{name: value for name, value in named.items() if value is not None}}
+        self.calls.append(ChatCall(tuple(messages), tuple(stop or ()), options))
         finished = False
         try:
             for piece in self._pieces(messages):
                 if isinstance(piece, Exception):
                     finished = True
                     raise piece
-                yield ChatGenerationChunk(message=AIMessageChunk(content=piece))
+                chunk = piece if isinstance(piece, AIMessageChunk) else AIMessageChunk(content=piece)
+                yield ChatGenerationChunk(message=chunk)
             finished = True
             # A stream must hold a chunk at least, also where the script is an empty string.
             yield ChatGenerationChunk(message=AIMessageChunk(content="", chunk_position="last"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 
 from rag.answer import Answerer
 from rag.answer_json import search_json, to_json
@@ -169,6 +170,57 @@ def test_cancelling_stops_the_model_and_keeps_what_was_checked(library: Library,
             cancel.set()
     assert chat.closed_early == 1
     assert [sentence.text for sentence in answer_of(events).sentences] == [first.strip()]
+
+
+def test_cancelling_before_the_first_sentence_refuses_nothing(library: Library, chat: FakeChatModel):
+    chat.script = [["GlacierNet ", "finds ", "87% of crevasses."]]
+    cancel = threading.Event()
+    events: list[Event] = []
+    for event in answerer(library, chat).stream(QUESTION, cancel=cancel):
+        events.append(event)
+        if isinstance(event, Token):
+            cancel.set()
+    assert not [event for event in events if isinstance(event, Abstained)]
+    assert answer_of(events).status == "answered"
+    assert answer_of(events).text == ""
+
+
+def test_an_answer_that_took_too_long_keeps_what_was_checked_and_says_so(library: Library, chat: FakeChatModel):
+    over = AIMessageChunk("", response_metadata={"finish_reason": "time_limit"})
+    chat.script = [["GlacierNet finds 87% of crevasses on the Aletsch data set. ", "It needs 12", over]]
+    answer = answer_of(list(answerer(library, chat).stream(QUESTION)))
+    assert [sentence.text for sentence in answer.sentences] == [
+        "GlacierNet finds 87% of crevasses on the Aletsch data set."
+    ]
+    (note,) = answer.notes
+    assert "stopped after 120 s (`answer_seconds`)" in note
+    assert to_json(answer)["notes"] == [note]
+
+
+def test_the_place_in_the_line_reaches_the_reader_after_the_sources(library: Library, chat: FakeChatModel):
+    chat.script = [[AIMessageChunk("", response_metadata={"ahead": 3}), "GlacierNet finds 87% of crevasses."]]
+    events = list(answerer(library, chat).stream(QUESTION, owner="a tab"))
+    (sources,) = [place for place, event in enumerate(events) if isinstance(event, Sources)]
+    assert events.index(Stage("waiting", 3)) > sources
+    assert chat.calls[0].options["owner"] == "a tab"
+
+
+def test_sources_do_not_wait_for_the_model_to_understand_the_question(library: Library, chat: FakeChatModel):
+    asked_when: list[int] = []
+    chat.script = ["How many crevasses does GlacierNet find?", "GlacierNet finds 87% of crevasses."]
+    events: list[Event] = []
+    for event in answerer(library, chat).stream("GlacierNet は何割のクレバスを見つけますか？", owner="a tab"):
+        events.append(event)
+        if isinstance(event, Sources):
+            asked_when.append(len(chat.calls))
+    assert asked_when[:2] == [0, 1]
+    first, second = [event.question for event in events if isinstance(event, Understood)]
+    assert not first.settled
+    assert second.settled
+    assert second.search_text == "How many crevasses does GlacierNet find?"
+    assert chat.calls[0].options["owner"] == "a tab"
+    found = [event.passages[0].paper.paper_id for event in events if isinstance(event, Sources)]
+    assert found == ["glacier", "glacier"]
 
 
 def test_closing_the_stream_stops_the_model(library: Library, chat: FakeChatModel):

@@ -153,7 +153,7 @@ def test_loops(tokens: Sequence[int], expected: bool) -> None:
 
 
 def test_the_time_limit_ends_the_reply(tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiny, "time_limit_s", 0.0)
+    monkeypatch.setattr(tiny, "answer_seconds", 0.0)
     found = reply(tiny, ask("count"))
     assert found.response_metadata["finish_reason"] == "time_limit"
     assert len(found.text) < len(COUNT)
@@ -162,7 +162,7 @@ def test_the_time_limit_ends_the_reply(tiny: TransformersChat, monkeypatch: pyte
 def test_a_stuck_model_is_given_up(tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch) -> None:
     freed = threading.Event()
     monkeypatch.setattr(tiny._model, "forward", lambda *_, **__: freed.wait(60))
-    monkeypatch.setattr(tiny, "time_limit_s", 0.1)
+    monkeypatch.setattr(tiny, "answer_seconds", 0.1)
     monkeypatch.setattr(chat_model, "GRACE_S", 0.1)
     with pytest.raises(GenerationError, match=r"did not answer within 0\.1 s"):
         reply(tiny, ask("count"))
@@ -172,7 +172,7 @@ def test_a_stuck_model_is_given_up(tiny: TransformersChat, monkeypatch: pytest.M
 def test_those_who_wait_give_a_stuck_model_up_too(tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch) -> None:
     freed = threading.Event()
     monkeypatch.setattr(tiny._model, "forward", lambda *_, **__: freed.wait(60))
-    monkeypatch.setattr(tiny, "time_limit_s", 0.1)
+    monkeypatch.setattr(tiny, "answer_seconds", 0.1)
     monkeypatch.setattr(chat_model, "GRACE_S", 0.1)
     for _ in range(2):
         with pytest.raises(GenerationError, match="did not answer within"):
@@ -187,7 +187,8 @@ def test_closing_the_stream_stops_the_model(tiny: TransformersChat, monkeypatch:
     next(chunks)
     chunks.close()  # type: ignore[attr-defined]
     step.release(1000)
-    with tiny._turn:  # it gives up its turn
+    with tiny._turns.line_up() as place:
+        assert place.wait(30)  # it gives up its turn
         assert steps() < 20
 
 
@@ -218,6 +219,73 @@ def test_a_second_reply_waits_its_turn_and_can_be_cancelled(
     assert second[0].response_metadata["finish_reason"] == "cancelled"
     step.release(1000)
     assert begun + "".join(str(chunk.text) for chunk in first) == COUNT
+
+
+def test_owners_take_turns_and_are_told_how_many_come_before_them(
+    tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, _ = slowed(tiny, monkeypatch)
+    ended: list[str] = []
+    told: dict[str, list[int]] = {"first": [], "second": [], "other": []}
+    begun = {name: threading.Event() for name in told}
+
+    def read(name: str, owner: str) -> None:
+        for chunk in tiny.stream(ask("count"), max_new_tokens=3, owner=owner):
+            if (ahead := chunk.response_metadata.get("ahead")) is not None:
+                told[name].append(ahead)
+                begun[name].set()
+        ended.append(name)
+
+    threads = []
+    for name, owner in (("held", "a"), ("first", "a"), ("second", "a"), ("other", "b")):
+        threads.append(threading.Thread(target=read, args=(name, owner)))
+        threads[-1].start()
+        if name == "held":
+            while not tiny._turns._holder:
+                time.sleep(0.01)
+        else:
+            assert begun[name].wait(30)
+    step.release(1000)
+    for thread in threads:
+        thread.join(60)
+    # The first of b comes before the second and third of a.
+    assert ended == ["held", "other", "first", "second"]
+    assert (told["first"][0], told["second"][0], told["other"][0]) == (1, 2, 1)
+
+
+@pytest.mark.parametrize("passes", [0, 1, 3])
+def test_a_failing_model_is_heard_of_at_once_and_gives_up_its_turn(
+    tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch, passes: int
+) -> None:
+    forward = tiny._model.forward
+    left = iter(range(passes))
+
+    def fail(*arguments: Any, **options: Any) -> Any:
+        if next(left, None) is None:
+            raise RuntimeError("no memory")
+        return forward(*arguments, **options)
+
+    tiny.warm_up("Say it.")
+    monkeypatch.setattr(tiny._model, "forward", fail)
+    chunks = tiny.stream(ask("count"))
+    with pytest.raises(GenerationError, match=r"failed while it wrote .*no memory"):
+        list(chunks)
+    monkeypatch.setattr(tiny._model, "forward", forward)
+    assert reply(tiny, ask("count")).text == COUNT
+
+
+def test_what_a_model_wrote_before_it_was_stuck_is_kept(
+    tiny: TransformersChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step, _ = slowed(tiny, monkeypatch)
+    monkeypatch.setattr(tiny, "answer_seconds", 0.3)
+    monkeypatch.setattr(chat_model, "GRACE_S", 0.1)
+    step.release(3)
+    found = reply(tiny, ask("count"))
+    assert found.response_metadata["finish_reason"] == "time_limit"
+    assert found.text
+    assert COUNT.startswith(found.text)
+    step.release(1000)
 
 
 def test_a_slow_reader_holds_up_nobody(tiny: TransformersChat) -> None:

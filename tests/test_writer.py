@@ -1,11 +1,12 @@
 """The model's stream cut into tokens and whole sentences."""
 
 import pytest
+from langchain_core.messages import AIMessageChunk
 
 from rag.errors import GenerationError
-from rag.events import Token
+from rag.events import Stage, Token
 from rag.prompting import Prompt
-from rag.writer import Draft, Writer
+from rag.writer import CutShort, Draft, Writer
 from tests.fakes import FakeChatModel
 
 PROMPT = Prompt("system", "user", (), (), {1: 1, 2: 4})
@@ -58,3 +59,20 @@ def test_a_model_of_another_package_gets_only_what_it_knows():
 
     chat = FakeListChatModel(responses=["One is so."])
     assert [piece.text for piece in Writer(chat, {}).write(PROMPT) if isinstance(piece, Draft)] == ["One is so."]
+
+
+def test_the_place_in_the_line_is_told():
+    def ahead(n):
+        return AIMessageChunk("", response_metadata={"ahead": n})
+
+    chat = FakeChatModel(script=[[ahead(2), ahead(1), ahead(0), "So it is."]])
+    stages = [piece for piece in Writer(chat, {}).write(PROMPT) if isinstance(piece, Stage)]
+    assert stages == [Stage("waiting", 2), Stage("waiting", 1), Stage("reading")]
+
+
+def test_of_a_reply_whose_time_was_over_only_whole_sentences_stand():
+    last = AIMessageChunk("", response_metadata={"finish_reason": "time_limit"})
+    chat = FakeChatModel(script=[["One is so. ", "Two is", last]])
+    pieces = list(Writer(chat, {}).write(PROMPT))
+    assert pieces[-1] == CutShort()
+    assert [piece for piece in pieces if isinstance(piece, Draft)] == [Draft("One is so.")]
