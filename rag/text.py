@@ -65,7 +65,7 @@ def clean_title(raw: str, *, braces: bool = True) -> str:
 
 
 def _cleaned(raw: str, *, braces: bool) -> str:
-    if _SIMPLE.fullmatch(raw) and "- " not in raw and not _HEADING.match(raw):
+    if _SIMPLE.fullmatch(raw) and "- " not in raw and "--" not in raw and not _HEADING.match(raw):
         return unicodedata.normalize("NFC", " ".join(raw.split()))
     text = raw
     for _ in range(_PASSES):

@@ -31,6 +31,17 @@ PIECES = st.sampled_from(
             "{\\'e}",
             '\\"o',
             "\\ours",
+            "\\hat{x}",
+            "\\bar\\theta",
+            "x_{i}",
+            "{\\cal O}(n)",
+            "$ f(x) $",
+            "$\\sim$",
+            "\\textit{y {z}}",
+            "\\say{",
+            "\\$5",
+            "---",
+            "--",
             "\\%",
             "``q''",
             "~",
@@ -81,11 +92,55 @@ TEXTS = st.one_of(
         ("keep $\\frac{a}{b}$ and \\(x^2\\) and $$y$$", "keep $\\frac{a}{b}$ and \\(x^2\\) and $$y$$"),
         ("``quoted'' words", "“quoted” words"),
         ("costs $5 and $10", "costs $5 and $10"),
+        ("costs \\$5 and \\$10", "costs $5 and $10"),
+        ("set $HOME and $PATH of $5 or $ 6", "set $HOME and $PATH of $5 or $ 6"),
         ("only 5% of 10~20 and ~30", "only 5% of 10~20 and ~30"),
     ],
 )
 def test_latex_becomes_unicode_and_mathematics_stays(raw: str, stored: str) -> None:
     assert clean_text(raw) == stored
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        ("the \\bar\\theta and \\hat{x}, \\sqrt{n}/2.", "the $\\bar\\theta$ and $\\hat{x}$, $\\sqrt{n}/2$."),
+        ("in \\cal{O}(n) or {\\cal O}(n \\log n) time", "in $\\mathcal{O}(n)$ or $\\mathcal{O}(n \\log n)$ time"),
+        ("\\mathcal{O}(\\log n) rounds for \\mathbb R^d", "$\\mathcal{O}(\\log n)$ rounds for $\\mathbb R^d$"),
+        ("O(n^{1/2}) and 10^{-3} of x_{i}", "$O(n^{1/2})$ and $10^{-3}$ of $x_{i}$"),
+        ("with $ f(x, y) $, where $ f $ is", "with $f(x, y)$, where $f$ is"),
+        ("about $\\sim$10 and $\\times$3 at 30$^\\circ$C", "about ∼10 and ×3 at 30°C"),
+        ("up to $4.5$$\\times$ faster", "up to 4.5× faster"),
+        ("(\\emph{the \\hat{x} of it})", "(the $\\hat{x}$ of it)"),
+    ],
+)
+def test_mathematics_outside_dollars_is_set_between_them(raw: str, stored: str) -> None:
+    assert clean_text(raw) == stored
+
+
+@pytest.mark.parametrize(
+    ("raw", "stored"),
+    [
+        ("\\textit{y {z}} in \\emph{a {bc {e}} d}", "y z in a {bc e} d"),
+        ("of \\algname{FedNL} and \\method{}, by \\say{experts}", "of FedNL and \\method, by “experts”"),
+        ("L \\la 3 and M \\ga 4 in 90^\\circ", "L ≲ 3 and M ≳ 4 in 90°"),
+        ("a---b, pages 3--5, Erdős--Rényi -- and", "a—b, pages 3–5, Erdős–Rényi – and"),
+        ("run --help, x --> y, https://a.org/b--c", "run --help, x --> y, https://a.org/b--c"),
+        ("Table~3 and Section~4 of 10~20", "Table 3 and Section 4 of 10~20"),
+        ("by D\\écoret, Schr\\odinger, na\\ive ones", "by Décoret, Schrödinger, naïve ones"),
+        ("m\\textsuperscript{2} of CO\\textsubscript{2}, 4\\textsuperscript{th}", "m² of CO₂, 4th"),
+        ("at \\href{https://a.org} and \\url{https://b.org", "at https://a.org and https://b.org"),
+        ("in {\\color{blue} blue} and \\textcolor{red}{red}, see \\ref{fig}", "in blue and red, see [fig]"),
+        ("the Fourier{–}Stieltjes transform", "the Fourier–Stieltjes transform"),
+    ],
+)
+def test_macros_in_prose_are_resolved(raw: str, stored: str) -> None:
+    assert clean_text(raw) == stored
+
+
+def test_macros_in_titles_lose_their_braces() -> None:
+    assert clean_title("\\textit{y {z}} of {T}he \\emph{B}ar") == "y z of The Bar"
+    assert clean_title("Rate n^{-1/2} of \\bar\\theta") == "Rate $n^{-1/2}$ of $\\bar\\theta$"
 
 
 @pytest.mark.parametrize(
