@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.evidence import MOST_TOKENS, asks_number, decisive, neutralise, question_terms, select, tokens
-from rag.types import Evidence, Question
+from rag.types import Evidence, Kind, Question
 from tests.fakes_answers import CHESS, GARDEN, KETTLE, PAPERS, FakeIndex, ask
 
 
@@ -59,6 +60,29 @@ def test_a_sentence_that_leads_back_brings_the_one_before() -> None:
     texts = [piece.span.text for piece in found]
     place = next(i for i, text in enumerate(texts) if text.startswith("It reaches"))
     assert texts[place + 1].startswith("We propose KettleNet")
+
+
+@pytest.mark.parametrize("kind", ["which", "compare"])
+def test_why_a_paper_is_the_one_is_what_it_does_not_what_went_before(kind: Kind) -> None:
+    before = "Recent kettles have shown that steam detection is important for boiling water quietly."
+    own = "We introduce HushPot, which boils water quietly by watching its steam."
+    paper = replace(KETTLE, paper_id="hush", title="HushPot", abstract=f"{before} {own}")
+    index = FakeIndex([paper, *PAPERS])
+    question = ask("Which paper boils water quietly with steam detection?", kind=kind)
+    first = next(piece for piece in select(question, index.ranked(question), index, 8) if piece.paper_id == "hush")
+    assert first.span.text == own
+
+
+def test_a_word_of_every_sentence_tells_its_sentences_apart_less() -> None:
+    common = "Garden valves and garden valves again: garden valves leak in winter."
+    telling = "A frost sensor closes them."
+    paper = replace(
+        KETTLE, paper_id="frost", title="Plumbing", abstract=f"{common} Garden valves cost little. {telling}"
+    )
+    index = FakeIndex([paper])
+    question = ask("Which sensor closes garden valves?", kind="fact")
+    found = select(question, index.ranked(question), index, 8)
+    assert found[0].span.text == telling
 
 
 def test_a_comparison_is_served_in_turns() -> None:
