@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel, generate_from_stream
-from langchain_core.messages import AIMessageChunk, BaseMessage, SystemMessage, convert_to_openai_messages
+from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, convert_to_openai_messages
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import PrivateAttr
@@ -109,12 +109,12 @@ class TransformersChat(BaseChatModel):
         return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
     def warm_up(self, system: str = "") -> None:
-        """Read the fixed beginning of prompts with this system message now instead of at the first reply."""
-        messages = [{"role": "system", "content": system}] if system else []
-        ids = self._template.render([*messages, {"role": "user", "content": "a"}])
-        with self._turns.line_up() as place:
-            place.wait()
-            self._cache(system, ids, self._template.fixed(messages, ids))
+        """Read the fixed beginning of prompts with this system message now instead of at the first reply.
+
+        A short reply is written too: the first one of a process is slower than any other.
+        """
+        messages = [*([SystemMessage(system)] if system else []), HumanMessage("a")]
+        self.invoke(messages, max_new_tokens=2)
 
     def yes_no_likelihood(self, prompt: str) -> float:
         """Share of "yes" among "yes" and "no" as the reply's first token, 0 to 1, from one forward pass."""

@@ -44,6 +44,11 @@ class Prompt:
         return len(self.numbers)
 
 
+def system(language: str) -> str:
+    """The system message for answers in `language` (ISO 639-1); the same for all questions in it."""
+    return prompts.load("answer_system").render(language=LANGUAGES.get(language, "English"))
+
+
 def build(
     question: Question,
     evidence: Sequence[Evidence],
@@ -76,7 +81,7 @@ def build(
         lines.append(f"[{number}] {_heading(papers[sentences[0].paper_id])}")
         lines.extend(f"- {neutralise(piece.span.text)}" for piece in sentences)
     return Prompt(
-        system=prompts.load("answer_system").render(language=LANGUAGES.get(question.language, "English")),
+        system=system(question.language),
         user=prompts.load("answer_user").render(evidence="\n".join(lines), question=neutralise(question.standalone)),
         evidence=tuple(kept),
         left_out=tuple(left_out),

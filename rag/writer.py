@@ -14,8 +14,10 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
+from rag import prompting
 from rag.errors import AbstractQAError, GenerationError
 from rag.events import Stage, Token
+from rag.language import ENGLISH
 from rag.prompting import Prompt
 from rag.text import split_sentences
 
@@ -51,6 +53,11 @@ class Writer:
         except (ImportError, NotImplementedError, OSError):
             # LangChain falls back to a tokenizer from the hub, which is not there offline.
             return max(1, len(text) // 4)
+
+    def warm_up(self) -> None:
+        """Do what would make the first answer slower than the others. Raises GenerationError when the model fails."""
+        if (warm_up := getattr(self.chat, "warm_up", None)) is not None:
+            warm_up(prompting.system(ENGLISH))
 
     def _accepted(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Those of `options` that the model has by name: another package's may refuse the rest."""

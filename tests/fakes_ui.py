@@ -183,6 +183,7 @@ class FakeLibrary:
         k: int | None = None,
         cancel: threading.Event | None = None,
         llm: str | None = None,
+        owner: str = "",
     ) -> Iterator[Event]:
         self.asked.append((question, tuple(history), filters))
         if not question.strip():

@@ -83,8 +83,8 @@ def error_response(error: AbstractQAError, status: int | None = None) -> JSONRes
 def event_json(event: Event) -> tuple[str, Json]:
     """Name and data of an event in a stream."""
     match event:
-        case Stage(name):
-            return "stage", {"stage": name}
+        case Stage(name, ahead):
+            return "stage", {"stage": name, "ahead": ahead}
         case Understood(question):
             return "understood", {
                 "standalone_question": question.standalone,

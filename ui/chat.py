@@ -14,7 +14,7 @@ from rag.errors import AbstractQAError
 from rag.events import Token
 from rag.types import Filters, Turn
 from ui.conversations import Conversations
-from ui.desk import Desk, Run
+from ui.desk import Desk
 from ui.exchange import Conversation, Exchange, new_exchange
 from ui.html import exchange_html
 from ui.overview import overview, welcome
@@ -122,7 +122,7 @@ class Chat:
         try:
             with self.desk.run(owner) as run:
                 for event in self.desk.stream(run, sent, history, exchange.filters, k):
-                    exchange = replace(exchange.after(event), ahead=self._ahead(run, exchange))
+                    exchange = exchange.after(event)
                     if not self.desk.warmed.is_set() and exchange.stage == "waiting":
                         exchange = replace(exchange, stage="loading")
                     now = time.monotonic()
@@ -141,9 +141,6 @@ class Chat:
         except Exception:
             LOG.exception("answering failed")
             yield exchange.ended("failed", self.words("failed"))
-
-    def _ahead(self, run: Run, exchange: Exchange) -> int:
-        return self.desk.ahead(run) if exchange.stage == "waiting" else 0
 
 
 def without(drop: str, old: Exchange | None, text: str, filters: Filters) -> tuple[str, Filters]:

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 from rag.errors import AbstractQAError, Busy
 from rag.events import Event, Sources, Stage
 from rag.types import Filters, Turn
+from ui.users import LOCAL, interface_in, user_in
 
 if TYPE_CHECKING:
     from rag.library import Library
 
-MOST_AT_ONCE = 16
+# Questions being answered or waiting for the model, all in all and of one asker.
+MOST_AT_ONCE = 24
+MOST_EACH = 12
 LOG = logging.getLogger("abstract_qa.ui")
 
 
@@ -29,6 +32,16 @@ class Run:
     number: int
     owner: str
     cancel: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def asker(self) -> str:
+        """Whom the owner counts as where turns are taken.
+
+        A user who has signed in, whatever they ask through. Without sign-in, each tab of the page, and all of those
+        together who ask through one of the other interfaces.
+        """
+        user, interface = user_in(self.owner), interface_in(self.owner)
+        return user if user != LOCAL else self.owner if interface == "page" else interface
 
 
 class Desk:
@@ -58,7 +71,7 @@ class Desk:
         began = time.perf_counter()
         try:
             if self.llm != "none":
-                self.library.writer(self.llm)
+                self.library.writer(self.llm).warm_up()
             LOG.info("model %s ready after %.1f s", self.llm, time.perf_counter() - began)
         except AbstractQAError as error:
             self.problem = str(error)
@@ -76,11 +89,16 @@ class Desk:
 
     @contextmanager
     def run(self, owner: str) -> Iterator[Run]:
-        """A place among the questions being answered; leaving it stops the answer. Raises Busy when all are taken."""
+        """A place among the questions being answered; leaving it stops the answer.
+
+        Raises Busy when all are taken, or as many of them as one asker may have.
+        """
         with self._lock:
+            run = Run(next(self._numbers), owner)
             if len(self._runs) >= MOST_AT_ONCE:
                 raise Busy(f"{MOST_AT_ONCE} questions are being answered already; ask again in a moment.")
-            run = Run(next(self._numbers), owner)
+            if sum(other.asker == run.asker for other in self._runs.values()) >= MOST_EACH:
+                raise Busy(f"{MOST_EACH} questions of yours are being answered already; ask again in a moment.")
             self._runs[run.number] = run
         try:
             yield run
@@ -95,11 +113,6 @@ class Desk:
             for run in self._runs.values():
                 if run.owner == owner:
                     run.cancel.set()
-
-    def ahead(self, run: Run) -> int:
-        """How many questions were asked before this one and are still being answered."""
-        with self._lock:
-            return sum(other.number < run.number for other in self._runs.values())
 
     @property
     def busy(self) -> int:
@@ -124,4 +137,4 @@ class Desk:
                 if run.cancel.is_set():
                     return
         llm = "none" if self.problem else self.llm
-        yield from self.library.stream(question, history, filters, k or self.k, run.cancel, llm)
+        yield from self.library.stream(question, history, filters, k or self.k, run.cancel, llm, run.asker)

@@ -32,7 +32,8 @@ class Exchange:
     """A question and its answer so far; complete once `answer` is there.
 
     `filters` are those chosen beside the question. `draft` is what the model has written since the last sentence that
-    was checked. `error` is a sentence for the user. `alone` says that the conversation before was not regarded.
+    was checked. `ahead` questions are answered by the model before this one. `error` is a sentence for the user.
+    `alone` says that the conversation before was not regarded.
     """
 
     exchange_id: str
@@ -56,8 +57,8 @@ class Exchange:
     def after(self, event: Event) -> Exchange:
         """The exchange once `event` has happened."""
         match event:
-            case Stage(name):
-                return replace(self, stage=name)
+            case Stage(name, ahead):
+                return replace(self, stage=name, ahead=ahead)
             case Understood(question):
                 return replace(self, question=question)
             case Sources(passages):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -44,23 +45,34 @@ def ask(
             echo_json(to_json(library.ask(question, turns, filters, k)))
             return
         from rag.compose import cited
-        from rag.events import Done, SentenceChecked, Understood
+        from rag.events import Done, SentenceChecked, Stage, Understood
 
         written = ""
         sentence_by_sentence = True
         between = " "
+        said: frozenset[str] = frozenset()
         for event in library.stream(question, turns, filters, k):
             if isinstance(event, Understood):
                 sentence_by_sentence = event.question.kind not in LISTS
                 between = "\n" if event.question.kind in ("compare", "which") else " "
-                for note in event.question.notes:
-                    click.echo(click.style(note, dim=True), err=True)
+                said = _say(event.question.notes, said)
+            elif isinstance(event, Stage) and event.ahead:
+                said = _say([f"Waiting for the model; answered before this question: {event.ahead}"], said)
             elif isinstance(event, SentenceChecked) and sentence_by_sentence:
                 click.echo((between if written else "") + cited(event.sentence), nl=False)
                 written += event.sentence.text
             elif isinstance(event, Done):
                 click.echo("" if written else event.answer.text)
+                _say(event.answer.notes, said)
                 _show_sources(event.answer)
+
+
+def _say(notes: Sequence[str], said: frozenset[str]) -> frozenset[str]:
+    """Tell those of `notes` that have not been `said`; returns all that have been by then."""
+    for note in notes:
+        if note not in said:
+            click.echo(click.style(note, dim=True), err=True)
+    return said.union(notes)
 
 
 def read_history(path: str) -> tuple[Turn, ...]:
