@@ -30,6 +30,7 @@ from rag.contradiction import (
 from rag.framing import hints, shown, statement
 from rag.terms import content, is_cjk, stems, words
 from rag.text import split_sentences
+from rag.translate import glossary
 from rag.types import AnswerSentence, Evidence, Paper, Question, Span, Support
 
 if TYPE_CHECKING:
@@ -317,19 +318,20 @@ def _sits(name: Name, source: Source, places: tuple[int, ...]) -> bool:
 
 
 def foreign(claim: str, n: int, source: Source) -> Finding | None:
-    """A claim in Chinese: its numbers and Latin terms must stand in one sentence, or two that are neighbours.
+    """A claim in Chinese: its numbers and Latin terms must stand in one sentence; the glossary's words help to find it.
 
     None where it has too few of them to tell.
     """
     said = numbers(claim)
     latin = [name for name in names(f"x {claim}") if name.text.casefold() != "x"]
     terms = {word.stem for word in content(claim) if word.text.isascii() and word.weight == 1.0}
+    glossed = {word.stem for word in content(glossary(claim)[0]) if word.weight == 1.0}
     best: tuple[float, int] | None = None
     for place, held in enumerate(source.numbers):
         here = stems(source.spans[place].text)
         hits = sum(any(number.equals(other) for other in held) for number in said)
         hits_names = sum(_sits(name, source, (place,)) for name in latin)
-        worth = 2.0 * hits + hits_names + 0.5 * len(terms & here)
+        worth = 2.0 * hits + hits_names + 0.5 * len((terms | glossed) & here)
         if best is None or worth > best[0]:
             best = (worth, place)
     if best is None or len(said) + len(latin) + len(terms) < 1:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rag.types import AnswerSentence
@@ -99,6 +101,13 @@ def test_chinese_stands_on_numbers_and_names() -> None:
     assert check("KettleNet 在六个公开水壶上达到 83.5% 的准确率。").support == "unsupported"
     assert check("GasPro 在六个公开水壶上达到 93.5% 的准确率。").support == "unsupported"
     assert check("水壶很好。").support == "unsupported"
+
+
+def test_the_glossary_finds_the_sentence_behind_a_claim_in_chinese() -> None:
+    abstract = "HeatLeaf is a new tool. We build HeatLeaf, which reads heartbeat signals. HeatLeaf is small."
+    paper = replace(KETTLE, paper_id="leaf", title="HeatLeaf", abstract=abstract)
+    checked = Verifier(FakeEncoder()).check("HeatLeaf 读取心跳信号。", ((1, paper),))
+    assert [piece.span.text for piece in checked.evidence] == ["We build HeatLeaf, which reads heartbeat signals."]
 
 
 def test_one_call_of_the_encoder_a_sentence() -> None:
