@@ -1,9 +1,10 @@
 """Which entries are one paper, and what a paper knows from all of them.
 
-Keys find candidates; `same` decides. A shared identifier (own id, DOI, arXiv id, PubMed id, OpenReview id) decides
-alone. A shared title decides where authors, years and abstracts do not speak against it, so that different papers with
-one title stay two. A near-identical abstract decides where authors do not speak against it. Entries to which a file of
-this project gave different ids are told apart by all but a shared identifier.
+Keys find candidates; `same` decides. A shared identifier (own id, DOI, arXiv id, PubMed id, OpenReview id) decides,
+unless it is one of a whole supplement, or was mistyped: title and abstract then both say otherwise. A shared title
+decides where authors, years and abstracts do not speak against it, so that different papers with one title stay two. A
+near-identical abstract decides where authors do not speak against it. Entries to which a file of this project gave
+different ids are told apart by all but a shared identifier.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rag.identifiers import arxiv_of
+from rag.notices import says_nothing
 from rag.text import label_from
 from rag.types import Paper, Record
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _NO_LETTER_ASCII = bytes(code for code in range(128) if not chr(code).isalnum())
 _NO_LETTER = re.compile(r"[\W_]+")
 _PREPRINT = re.compile(r"\b(?:arxiv|corr|biorxiv|medrxiv|ssrn|preprints?|openreview|techrxiv|osf)\b", re.IGNORECASE)
@@ -31,6 +34,8 @@ _SHORT_TITLE = 20  # letters and digits; "Introduction" and "Editorial" say noth
 _SHORT_ABSTRACT = 15  # words; "This paper has been withdrawn." says nothing
 _BANDS, _ROWS = 8, 4  # near-duplicates of similarity 0.8 share a band with probability 0.985, of 0.9 with 0.9999
 _NEAR = 0.7
+# Of entries with one identifier: share of words from which titles are one title, abstracts forms of one abstract.
+_ALIKE, _REVISED = 0.75, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def keys(entry: Record | Paper) -> tuple[str, ...]:
 
 
 def is_sure(key: str) -> bool:
-    """Whether a shared `key` alone makes two entries one paper."""
+    """Whether `key` identifies a paper, rather than only proposing it."""
     return not key.startswith(("title:", "abs:", "near:"))
 
 
@@ -109,8 +114,8 @@ def paper_from(record: Record) -> Paper:
 def same(record: Record | Paper, paper: Paper) -> bool:
     """Whether `record` is of `paper`, given that they share a key or a near key."""
     ours, theirs = set(keys(record)), set(keys(paper))
-    if any(is_sure(key) for key in ours & theirs):
-        return True
+    if identifiers := {key.partition(":")[0] for key in ours & theirs if is_sure(key)}:
+        return "id" in identifiers or len(identifiers) > 1 or not _are_two(record, paper)
     near = _telling(record.abstract) and _telling(paper.abstract) and near_identical(record.abstract, paper.abstract)
     one, two = _title(record), _title(paper)
     if _ids_differ(record, paper):
@@ -180,7 +185,7 @@ def _shingles(text: str) -> npt.NDArray[np.uint64]:
 
 def _telling(abstract: str) -> bool:
     words = abstract.split() if abstract.isascii() else _WORD.findall(abstract)
-    return len(words) >= _SHORT_ABSTRACT
+    return len(words) >= _SHORT_ABSTRACT and not says_nothing(abstract)
 
 
 def _digest(text: str) -> str:
@@ -204,6 +209,31 @@ def _authors_differ(one: Record | Paper, two: Record | Paper) -> bool:
     if not one.authors or not two.authors:
         return False
     return not (_names(one.authors[0]) & _names(two.authors[0]))
+
+
+def _are_two(one: Record | Paper, two: Record | Paper) -> bool:
+    """Whether title and abstract of entries with one identifier both say that they are two papers."""
+    first, second = _title(one), _title(two)
+    if not first or not second or first in second or second in first:
+        return False
+    alike = _share(one.title or "", two.title or "")
+    if _CJK.search(first + second) and bool(_CJK.search(first)) != bool(_CJK.search(second)):
+        return False  # one is a translation of the other
+    if _telling(one.abstract) and _telling(two.abstract):
+        revised = _share(one.abstract, two.abstract) >= _REVISED
+        return alike < _ALIKE and not revised and not near_identical(one.abstract, two.abstract)
+    apart = (
+        one.authors
+        and two.authors
+        and not set().union(*map(_names, one.authors)) & set().union(*map(_names, two.authors))
+    )
+    return bool(apart) and alike < _ALIKE / 2
+
+
+def _share(one: str, two: str) -> float:
+    """The share of the words of the text with fewer of them that the other has too."""
+    first, second = (set(_WORD.findall(unicodedata.normalize("NFKD", text.casefold()))) for text in (one, two))
+    return len(first & second) / (min(len(first), len(second)) or 1)
 
 
 def _ids_differ(one: Record | Paper, two: Record | Paper) -> bool:
@@ -231,8 +261,7 @@ def _namesake_is_same(one: Record | Paper, two: Record | Paper, title: str) -> b
     agreed = bool(one.authors and two.authors) and bool(one.year and two.year)
     if one.abstract and two.abstract:
         # A revised abstract shares its words; another paper's does not.
-        first, second = (set(_WORD.findall(entry.abstract.casefold())) for entry in (one, two))
-        return agreed and len(first & second) >= 0.35 * min(len(first), len(second))
+        return agreed and _share(one.abstract, two.abstract) >= 0.35
     return agreed or len(title) >= _SHORT_TITLE
 
 

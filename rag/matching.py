@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from rag.finding import near_keys
-from rag.identity import Conflict, is_sure, keys, merge, paper_from, same
+from rag.identity import Conflict, keys, merge, paper_from, plain, same
 from rag.records import Entry, Records, embedded_hash
 from rag.types import Paper, Record
 
-# A key that proposes many papers tells nothing.
+# A key that proposes many papers tells nothing; the same paper shares others too.
 MOST_CANDIDATES = 50
 
 
@@ -81,14 +81,15 @@ class Drafts:
         for key in wanted:
             candidates: list[Draft | int] = [*self._by_key.get(key, ())]
             candidates += [self._by_row.get(row, row) for row in stored.get(key, ())]
-            if not is_sure(key):
-                candidates = candidates[:MOST_CANDIDATES]
+            candidates = candidates[:MOST_CANDIDATES]
             loaded = self._records.papers([item for item in candidates if isinstance(item, int) and item not in found])
             for item in candidates:
                 paper = item.paper if isinstance(item, Draft) else loaded.get(item)
                 if item not in found and paper is not None and same(record, paper):
                     found[item] = paper
-        return list(found)
+        # Papers of a supplement share its DOI: of those, the one that has the title comes first.
+        title = plain(record.title or "")
+        return sorted(found, key=lambda item: plain(found[item].title) != title) if len(found) > 1 else list(found)
 
     def join(self, draft: Draft, entry: Entry) -> tuple[Conflict, ...]:
         """Make an entry part of a paper; returns where they differ."""

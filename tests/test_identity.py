@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,6 +122,35 @@ def test_namesakes_stay_two() -> None:
     assert same(record(title=title), paper)
 
 
+def test_papers_of_one_supplement_stay_apart_though_they_share_its_doi() -> None:
+    identifiers: list[dict[str, Any]] = [
+        {"doi": "10.1000/s1"},
+        {"arxiv_id": "2401.00001"},
+        {"openreview_id": "aBcDeF"},
+        {"pmid": "12"},
+    ]
+    for identifier in identifiers:
+        paper = paper_from(record(title="On Walls", abstract=ABSTRACT, **identifier))
+        assert not same(record(title="Hinges of Barns", abstract=OTHER, **identifier), paper)
+        # Of one paper are: another title, a subtitle, other typography, another abstract.
+        assert same(record(title="Stones in Walls", abstract=ABSTRACT, **identifier), paper)
+        assert same(record(title="On Walls: A Survey", abstract=OTHER, **identifier), paper)
+        assert same(record(title="on  “walls”", abstract=OTHER, **identifier), paper)
+        assert same(record(title="论墙", abstract=OTHER, **identifier), paper)
+        assert same(record(title="Hinges of Barns", **identifier), paper)
+    both: dict[str, Any] = {"doi": "10.1000/s1", "pmid": "12"}
+    assert same(
+        record(title="Hinges", abstract=OTHER, **both), paper_from(record(title="W", abstract=ABSTRACT, **both))
+    )
+
+
+def test_without_an_abstract_other_authors_tell_papers_of_one_doi_apart() -> None:
+    paper = paper_from(record(title="On Walls", doi="10.1000/s1", authors=("Jane Roe", "Kim Doe")))
+    assert not same(record(title="Hinges of Barns", doi="10.1000/s1", authors=("Ann Poe",)), paper)
+    assert same(record(title="Hinges of Barns", doi="10.1000/s1", authors=("K. Doe",)), paper)
+    assert same(record(title="Walls, on", doi="10.1000/s1", authors=("Ann Poe",)), paper)
+
+
 def test_a_short_title_alone_says_nothing() -> None:
     assert not same(record(title="Introduction"), paper_from(record(title="Introduction", year=2020)))
     assert same(
@@ -161,6 +191,8 @@ def test_the_same_abstract_under_another_title_is_the_same_unless_authors_differ
     assert not same(record(title="Stones in Walls", abstract=ABSTRACT, authors=("Kim Doe",)), paper)
     notice = "This paper has been withdrawn."
     assert not same(record(title="B", abstract=notice), paper_from(record(title="A", abstract=notice)))
+    longer = f"{notice[:-1]} by the authors due to a crucial error in the proof of the main theorem, to be mended."
+    assert not same(record(title="B", abstract=longer), paper_from(record(title="A", abstract=longer)))
 
 
 def test_conflicts_keep_the_richer_value_and_put_the_other_aside() -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rag.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of, url_in
+from rag.notices import is_no_abstract, without_notices
 from rag.text import clean_text, clean_title
 from rag.types import Record, Source
 
@@ -24,10 +25,6 @@ _EMPTY = frozenset(
         "n/a",
         "na",
         "-",
-        "[no abstract available]",
-        "no abstract available",
-        "no abstract",
-        "abstract not available",
         "not available",
     }
 )
@@ -64,7 +61,7 @@ def make_record(
     return Record(
         source=source,
         title=clean_title(title) or None if present(title) and title is not None else None,
-        abstract=clean_text(abstract) if present(abstract) and abstract is not None else "",
+        abstract=_abstract(abstract) if present(abstract) and abstract is not None else "",
         authors=tuple(name for author in authors if (name := name_of(author))),
         venue=clean_title(venue) or None if venue and present(venue) else None,
         year=(year if isinstance(year, int) else year_of(year)) or year_of(venue) or arxiv_year(arxiv),
@@ -77,6 +74,11 @@ def make_record(
         own_id=present(own_id),
         extra={name: value for name, raw in (extra or {}).items() if (value := (raw or "").strip())},
     )
+
+
+def _abstract(raw: str) -> str:
+    text = without_notices(clean_text(raw))
+    return "" if is_no_abstract(text) else text
 
 
 def present(value: str | None) -> str | None:
