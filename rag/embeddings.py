@@ -1,7 +1,8 @@
 """Sentence-transformers behind LangChain's `Embeddings`, with what ingest and retrieval need beyond it.
 
 `Encoder` is the seam: unit vectors of texts, vectors of spans within a text from the same forward pass, and the
-tokenizer's view of a text. `load_encoder` gives one for a model on this machine, `wrap` for any LangChain Embeddings.
+tokenizer's view of a text. `load_encoder` gives one for a model on this machine, `DeferredEncoder` one that is loaded
+when it is needed, `wrap` one for any LangChain Embeddings.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,13 +38,15 @@ class Encoder(Embeddings):
     """Texts to vectors of unit length.
 
     `name` and `fingerprint` identify the model (the fingerprint changes when its weights do), `dimension` is the
-    vectors' length, `max_tokens` the most tokens of a text that are read, special tokens included.
+    vectors' length, `max_tokens` the most tokens of a text that are read, special tokens included. `loaded` False says
+    that finding out the latter two would cost the loading of the model.
     """
 
     name: str
     fingerprint: str
     dimension: int
     max_tokens: int
+    loaded: bool = True
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> FloatArray:
@@ -215,6 +218,49 @@ class WrappedEncoder(Encoder):
 def wrap(embeddings: Embeddings, name: str, max_tokens: int) -> Encoder:
     """An Encoder around `embeddings`; one that is an Encoder already is given back as it is."""
     return embeddings if isinstance(embeddings, Encoder) else WrappedEncoder(embeddings, name, max_tokens)
+
+
+class DeferredEncoder(Encoder):
+    """An Encoder that is loaded when something but its name is first wanted of it. Safe to use from several threads.
+
+    Every method, and asking for `dimension` or `max_tokens`, may raise what loading raises.
+    """
+
+    def __init__(self, name: str, fingerprint: str, load: Callable[[], Encoder]) -> None:
+        """`load` gives the encoder of that name and fingerprint; it is called once, or again after it failed."""
+        self.name = name
+        self.fingerprint = fingerprint
+        self.loaded = False
+        self._load = load
+        self._loading = threading.Lock()
+        self._inner: Encoder | None = None
+
+    def load(self) -> Encoder:
+        """The encoder itself."""
+        with self._loading:
+            if self._inner is None:
+                self._inner = self._load()
+                self.dimension, self.max_tokens = self._inner.dimension, self._inner.max_tokens
+                self.loaded = True
+            return self._inner
+
+    def __getattr__(self, name: str) -> int:
+        # Asked only for what has not been set yet.
+        if name not in ("dimension", "max_tokens"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        found: int = getattr(self.load(), name)
+        return found
+
+    def encode(self, texts: Sequence[str]) -> FloatArray:
+        return self.load().encode(texts)
+
+    def encode_with_spans(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> tuple[FloatArray, list[FloatArray]]:
+        return self.load().encode_with_spans(texts, spans)
+
+    def token_offsets(self, text: str) -> Offsets:
+        return self.load().token_offsets(text)
 
 
 def load_encoder(resolved: ResolvedModel, settings: Settings) -> Encoder:

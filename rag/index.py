@@ -253,7 +253,7 @@ class Index:
             self._check_encoder()
             with self.records.transaction() as connection:
                 writing = Writing(connection)
-                if self._encoder is not None:
+                if self._encoder is not None and any(item.vectors is not None for item in batch):
                     writing.set(**made_by(self._encoder))
                 rows = [_write(writing, item) for item in batch]
                 writing.leave(leaving)

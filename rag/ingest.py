@@ -10,6 +10,7 @@ from pathlib import Path
 
 import orjson
 
+from rag.ahead import ReadAhead
 from rag.identity import Conflict, is_sure, keys, paper_from
 from rag.index import Index
 from rag.matching import Draft, Drafts
@@ -28,8 +29,6 @@ VERSION = 1
 PROGRESS_S = 0.2
 # An edited entry of a file read before still shares this share of its words with what it was.
 EDITED = 0.5
-# Larger files are not read twice just to know how many entries are to come.
-COUNTED_BYTES = 256_000_000
 
 
 def ingest(
@@ -62,7 +61,6 @@ class _Run:
         self._told = 0.0
         self._taken = 0
         self._skipped = 0
-        self._total: int | None = None
         self._removed = 0
 
     def over(self, paths: Sequence[str | Path]) -> IngestReport:
@@ -70,9 +68,13 @@ class _Run:
         places = [_place(path) for path in paths]
         stamps = {place: _content_stamp(place, self.options) for place in places}
         fresh = [place for place in places if not self._skip(place, stamps[place])]
-        self._total = self._count(fresh)
+        for place in fresh:
+            self._must_be_there(place)
         self._began = time.monotonic()
-        with Pipeline(self.index, self.drafts, self._failed, self._stage) as self.pipeline:
+        with (
+            ReadAhead(fresh, [_size(place) for place in fresh], self.options.read) as self._ahead,
+            Pipeline(self.index, self.drafts, self._failed, self._stage) as self.pipeline,
+        ):
             for place in fresh:
                 self._read(place, stamps[place])
             self.pipeline.flush()
@@ -80,6 +82,11 @@ class _Run:
         self._stage("done")
         seconds = time.monotonic() - self._start
         return IngestReport(tuple(self.files.values()), len(self.index), seconds, self._removed)
+
+    def _must_be_there(self, place: str) -> None:
+        """Raises the reader's own InputError for a path that is missing."""
+        if place != "-" and not Path(place).exists():
+            next(read(place, self.options.read))
 
     # One file or folder
 
@@ -96,7 +103,7 @@ class _Run:
     def _read(self, place: str, stamp: str | None) -> None:
         reports: list[FileReport] = []
         open_files: dict[str, _File] = {}
-        for item in read(place, self.options.read):
+        for item in self._ahead.items():
             if isinstance(item, Record):
                 file = open_files.get(item.source.path)
                 if file is None:
@@ -198,16 +205,6 @@ class _Run:
 
     # Progress
 
-    def _count(self, places: Iterable[str]) -> int | None:
-        """Entries to come, by reading the files once; None where that is not possible or would take too long."""
-        total = self._skipped
-        for place in places:
-            if place == "-" or _size(place) > COUNTED_BYTES:
-                return None
-            for item in read(place, self.options.read):
-                total += isinstance(item, Record)
-        return total
-
     def _stage(self, stage: Stage, file: str = "") -> None:
         now = time.monotonic()
         if stage == "reading" and now - self._told < PROGRESS_S:
@@ -216,8 +213,10 @@ class _Run:
         done = self._taken - self.pipeline.left
         rate = done / max(now - self._began, 1e-9)
         all_done = self._skipped + done
-        remaining = None if self._total is None or not rate else max(0.0, (self._total - all_done) / rate)
-        self._tell(IngestProgress(stage, all_done, self._total, rate, remaining, file))
+        to_come = self._ahead.total
+        total = None if to_come is None else max(all_done, self._skipped + to_come)
+        remaining = None if total is None or not rate else (total - all_done) / rate
+        self._tell(IngestProgress(stage, all_done, total, rate, remaining, file))
 
 
 class _File:
@@ -370,7 +369,7 @@ def _file_digest(path: Path) -> bytes:
 
 
 def _size(place: str) -> int:
-    """Bytes of a file, or of all files in a folder; 0 for what is not there."""
+    """Bytes of a file, or of all files in a folder; 0 for what is no file."""
     path = Path(place)
     if path.is_dir():
         return sum(found.stat().st_size for found in walk(path) if isinstance(found, Path))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rag import models
 from rag.answer import Answerer
-from rag.errors import InputError
+from rag.errors import AbstractQAError, InputError
 from rag.events import Event
 from rag.index import Index
 from rag.ingest import IngestOptions, IngestProgress, IngestReport, ingest
@@ -69,16 +70,32 @@ class Library:
 
         `settings` are fields of Settings. `encoder` replaces the embedder that the settings name; any LangChain
         Embeddings fits through `rag.embeddings.wrap`. A model that is not on this machine is fetched first, with
-        `progress`. `write` keeps other writers out until it is closed; `rebuild` embeds all papers anew; `embed` False
-        does without an embedder, for listing, showing, exporting and removing papers.
+        `progress`, and loaded when the first vector is wanted. `write` keeps other writers out until it is closed;
+        `rebuild` embeds all papers anew; `embed` False does without an embedder, for listing, showing, exporting and
+        removing papers.
         Raises SettingsError, ModelError and LibraryError.
         """
         chosen = load_settings(Path(home) if home is not None else None, **settings)
         if encoder is None and embed:
-            from rag.embeddings import load_encoder
+            from rag.embeddings import DeferredEncoder, load_encoder
 
-            encoder = load_encoder(models.ensure(chosen.embedder, chosen.home, "embedder", progress), chosen)
+            resolved = models.ensure(chosen.embedder, chosen.home, "embedder", progress)
+            encoder = DeferredEncoder(resolved.name, resolved.fingerprint, lambda: load_encoder(resolved, chosen))
         return cls(chosen, Index.open(chosen, encoder, write=write, rebuild=rebuild))
+
+    def warm(self) -> None:
+        """Load the embedder in the background, so that the first question need not wait for all of it.
+
+        What goes wrong is raised where the embedder is first wanted.
+        """
+        encoder = self.index.encoder
+
+        def load() -> None:
+            with suppress(AbstractQAError):
+                encoder.encode(["The first text takes longer."])
+
+        if not encoder.loaded:
+            threading.Thread(target=load, name="embedder", daemon=True).start()
 
     def close(self) -> None:
         """Let go of the files."""

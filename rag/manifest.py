@@ -57,7 +57,9 @@ def made_by(encoder: Encoder) -> dict[str, str | int]:
 
 
 def fits(manifest: Manifest, encoder: Encoder) -> bool:
-    """Whether vectors of `encoder` go with those of the library."""
+    """Whether vectors of `encoder` go with those of the library. One that is not loaded goes by its fingerprint."""
+    if not encoder.loaded:
+        return (manifest.fingerprint, manifest.chunking) == (encoder.fingerprint, CHUNKING)
     wanted = made_by(encoder)
     # The name is only for people: the same weights may be known by several.
     return all(getattr(manifest, key) == value for key, value in wanted.items() if key != "embedder")

@@ -23,8 +23,8 @@ class IngestOptions:
 
 @dataclass(frozen=True, slots=True)
 class IngestProgress:
-    """Where it stands: entries done of `total` (None: not known), entries a second so far, seconds left (None: not
-    known), and the file being read."""
+    """Where it stands: entries done of `total` (None: not known; an estimate until all files are read), entries a
+    second so far, seconds left (None: not known), and the file being read."""
 
     stage: Stage
     done: int

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from rag import embeddings
-from rag.embeddings import Encoder, SentenceTransformerEncoder, WrappedEncoder, load_encoder, tokens_within, unit, wrap
+from rag.embeddings import (
+    DeferredEncoder,
+    Encoder,
+    SentenceTransformerEncoder,
+    WrappedEncoder,
+    load_encoder,
+    tokens_within,
+    unit,
+    wrap,
+)
 from rag.errors import ModelError
 from rag.models import ResolvedModel, resolve
 from rag.settings import load_settings
@@ -126,3 +135,31 @@ def test_the_default_embedder_gives_sentence_transformers_vectors(
     expected = SentenceTransformer(str(folder), local_files_only=True).encode(texts)
     cosines = (encoder.encode(texts) * expected).sum(axis=1)
     assert cosines.min() > (0.999 if dtype == "bf16" else 0.99999)
+
+
+def test_a_deferred_encoder_loads_once_and_only_when_wanted() -> None:
+    made: list[FakeEncoder] = []
+
+    def load() -> Encoder:
+        made.append(FakeEncoder(dimension=32, max_tokens=16))
+        return made[-1]
+
+    deferred = DeferredEncoder("fake-encoder", "print", load)
+    assert (deferred.name, deferred.fingerprint, deferred.loaded, made) == ("fake-encoder", "print", False, [])
+    assert (deferred.dimension, deferred.max_tokens, deferred.loaded) == (32, 16, True)
+    np.testing.assert_array_equal(deferred.encode(["graph tokens"]), FakeEncoder(dimension=32).encode(["graph tokens"]))
+    assert deferred.token_offsets("graph tokens") == [(0, 5), (6, 12)]
+    assert len(made) == 1
+    with pytest.raises(AttributeError, match="colour"):
+        deferred.colour  # noqa: B018 - the look-up is what is tried
+
+
+def test_a_deferred_encoder_that_cannot_be_loaded_says_so_each_time() -> None:
+    def load() -> Encoder:
+        raise ModelError("no model here")
+
+    deferred = DeferredEncoder("odd", "print", load)
+    for _ in range(2):
+        with pytest.raises(ModelError, match="no model here"):
+            deferred.encode(["graph"])
+    assert not deferred.loaded

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from rag.embeddings import FloatArray
+from rag.embeddings import DeferredEncoder, Encoder, FloatArray
 from rag.errors import InputError, LibraryBusy, StorageError
 from rag.index import Index
 from rag.ingest import IngestOptions, IngestProgress, IngestReport, ingest
 from rag.readers import ReadOptions
+from rag.settings import Settings
 from tests.fakes import FakeEncoder
 from tests.library import entry, in_step, opened, paper, word, write_jsonl
 
@@ -291,6 +292,27 @@ def test_many_batches_and_their_order(index: Index, tmp_path: Path, monkeypatch:
     assert [progress.done for progress in told] == sorted(progress.done for progress in told)
     assert (told[-1].done, told[-1].total, told[-1].stage) == (40, 40, "done")
     in_step(index)
+
+
+def test_reading_what_is_known_loads_no_encoder(tmp_path: Path) -> None:
+    file = write_jsonl(tmp_path / "a.jsonl", [entry(1), entry(2)])
+    loads: list[Encoder] = []
+
+    def load() -> Encoder:
+        loads.append(FakeEncoder(dimension=64))
+        return loads[-1]
+
+    def read_with_deferred() -> IngestReport:
+        deferred = DeferredEncoder("fake-encoder", FakeEncoder(dimension=64).fingerprint, load)
+        with Index.open(Settings(home=tmp_path / "home"), deferred, write=True) as index:
+            return read(index, file)
+
+    assert counts(read_with_deferred()) == (2, 0, 0, 0, 0)
+    assert len(loads) == 1
+    assert counts(read_with_deferred()) == (0, 2, 0, 0, 0)
+    write_jsonl(file, [entry(1), entry(2, authors=["Ada Changed"])])
+    assert counts(read_with_deferred()) == (0, 1, 1, 0, 0)
+    assert len(loads) == 1
 
 
 def test_options_reach_the_readers_and_count_as_a_change(index: Index, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import Protocol, cast
+from typing import BinaryIO, Protocol, cast
 
 from rag.errors import InputError
 from rag.readers.expand import TROUBLES, Found, from_disk, from_stdin, said, walk
@@ -84,8 +84,16 @@ def format_names() -> tuple[str, ...]:
     return tuple(module.NAME for module in formats())
 
 
-def read(path: Path | str, options: ReadOptions | None = None) -> Iterator[Record | Rejected | FileRead]:
+def _opened(path: Path) -> BinaryIO:
+    return path.open("rb")
+
+
+def read(
+    path: Path | str, options: ReadOptions | None = None, opened: Callable[[Path], BinaryIO] = _opened
+) -> Iterator[Record | Rejected | FileRead]:
     """The entries of a file, folder, archive or `-` (standard input), streamed; a FileRead closes each file.
+
+    `opened` opens a file of the disk; each is opened several times.
 
     A folder is read recursively in sorted order; what is no literature in it is passed over with a FileRead that says
     so. Raises InputError for a missing path, an unknown format, and a folder with no file that can be read.
@@ -100,24 +108,26 @@ def read(path: Path | str, options: ReadOptions | None = None) -> Iterator[Recor
     if not path.exists():
         raise InputError(f"{path} does not exist; name a file, a folder or - for standard input.")
     if not path.is_dir():
-        yield from _disk_file(path, options, listed=False)
+        yield from _disk_file(path, options, opened, listed=False)
         return
     readable = False
     for entry in walk(path):
         if isinstance(entry, FileRead):
             yield entry
             continue
-        for item in _disk_file(entry, options, listed=True):
+        for item in _disk_file(entry, options, opened, listed=True):
             readable = readable or isinstance(item, Record)
             yield item
     if not readable:
         raise InputError(f"{path} holds no file with papers that can be read.")
 
 
-def _disk_file(path: Path, options: ReadOptions, *, listed: bool) -> Iterator[Record | Rejected | FileRead]:
+def _disk_file(
+    path: Path, options: ReadOptions, opened: Callable[[Path], BinaryIO], *, listed: bool
+) -> Iterator[Record | Rejected | FileRead]:
     try:
         before = _stamp(path)
-        yield from _all(from_disk(path, listed=listed), options, lambda: _stamp(path) != before)
+        yield from _all(from_disk(path, opened, listed=listed), options, lambda: _stamp(path) != before)
     except OSError as error:
         yield Rejected(str(path), None, f"cannot be read ({error.strerror or error})")
         yield FileRead(str(path), None, rejected=1)

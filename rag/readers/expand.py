@@ -48,13 +48,13 @@ def walk(folder: Path) -> Iterator[Path | FileRead]:
             yield Path(entry.path)
 
 
-def from_disk(path: Path, *, listed: bool) -> Iterator[Found | Rejected | FileRead]:
-    """The files in `path`: itself, or the members of the archive it is."""
+def from_disk(path: Path, opened: Callable[[Path], BinaryIO], *, listed: bool) -> Iterator[Found | Rejected | FileRead]:
+    """The files in `path`: itself, or the members of the archive it is. `opened` opens it."""
     shown = os.path.abspath(path)  # noqa: PTH100 - resolving links would rename what the user named
     if not stat.S_ISREG(path.stat().st_mode):
         yield Rejected(shown, None, "not a regular file; name a file, a folder or - for standard input")
         return
-    yield from expand(shown, lambda: path.open("rb"), path.stat().st_size, listed=listed)
+    yield from expand(shown, lambda: opened(path), path.stat().st_size, listed=listed)
 
 
 def from_stdin() -> Iterator[Found | Rejected | FileRead]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.embeddings import Encoder, load_encoder, wrap
+from rag.embeddings import DeferredEncoder, Encoder, load_encoder, wrap
 from rag.models import resolve
 from rag.settings import load_settings
 from tests.fakes import FakeEmbeddings, FakeEncoder
@@ -28,12 +28,14 @@ def tiny(tiny_encoder_folder: Path) -> Encoder:
     return load_encoder(resolve(str(tiny_encoder_folder), home, "embedder"), load_settings(home, dtype="fp32"))
 
 
-@pytest.fixture(params=["fake", "wrapped", "sentence-transformers"])
+@pytest.fixture(params=["fake", "wrapped", "deferred", "sentence-transformers"])
 def any_encoder(request: pytest.FixtureRequest) -> Encoder:
     if request.param == "fake":
         return FakeEncoder()
     if request.param == "wrapped":
         return wrap(FakeEmbeddings(), "plain", 128)
+    if request.param == "deferred":
+        return DeferredEncoder("later", "print", FakeEncoder)
     return request.getfixturevalue("tiny")
 
 
