@@ -49,6 +49,8 @@ CREATE TABLE IF NOT EXISTS chunks{0} (
     row INTEGER PRIMARY KEY, title BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS sentences{0} (row INTEGER PRIMARY KEY, spans BLOB NOT NULL, vectors BLOB NOT NULL);
 """
+# Keys of the manifest that are numbers; one that is not there counts as 0.
+NUMBERS = ("dimension", "max_tokens", "generation", "chroma", "lexical")
 _MEND = "restore a backup with `abstract-qa restore FILE`, or move the file away and run `abstract-qa ingest` again"
 
 
@@ -97,12 +99,17 @@ class Database:
         tables = {name for (name,) in self._writer.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if "manifest" not in tables:
             raise LibraryDamaged(f"{self.path} is a database of another program; choose another folder with --home.")
-        version = self._writer.execute("SELECT value FROM manifest WHERE key = 'schema'").fetchone()
-        if version is None or version[0] != SCHEMA_VERSION:
+        manifest: dict[str, str] = dict(self._writer.execute("SELECT key, value FROM manifest"))
+        if manifest.get("schema") != SCHEMA_VERSION:
             raise LibraryDamaged(
-                f"{self.path} has layout {version[0] if version else 'unknown'}, this program reads layout "
+                f"{self.path} has layout {manifest.get('schema', 'unknown')}, this program reads layout "
                 f"{SCHEMA_VERSION}; update the program, or {_MEND}."
             )
+        for key in NUMBERS:
+            if not manifest.get(key, "0").isdecimal():
+                raise self.damaged(f"its manifest has {manifest[key]!r} as {key}, not a number")
+        if not manifest.get("library"):
+            raise self.damaged("its manifest has no library")
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

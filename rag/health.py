@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rag.dense import chunk_id
-from rag.derived import Derived
+from rag.derived import LEXICAL, Derived
 from rag.errors import LibraryDamaged, LibraryError
 from rag.locks import Lock
 from rag.records import LEAVING, PENDING, Records
@@ -57,8 +57,8 @@ def mend(
 ) -> tuple[str, ...]:
     """Finish what an interrupted run left, and make anew an index that is not whole; returns what was done.
 
-    Looks at sizes and times of files only, `thorough` at everything. Raises LibraryBusy when there is something to do
-    and another process writes, LibraryDamaged where the database itself is torn.
+    Looks at sizes and times of files and at the number of papers only, `thorough` at everything. Raises LibraryBusy
+    when there is something to do and another process writes, LibraryDamaged where the database itself is torn.
     """
     if not thorough and not _needs_work(records, derived):
         return ()
@@ -85,6 +85,12 @@ def mend(
             done.append(f"{came} papers that an interrupted run had begun to store were finished.")
         if went:
             done.append(f"{went} papers that an interrupted run had begun to remove were removed.")
+        if not thorough and (differs := _out_of_number(records, derived)):
+            derived.rebuild_lexical()
+            done.append(f"The lexical index was made anew, because {differs}.")
+            if _dense_difference(derived, records.chunk_counts())[1]:
+                derived.rebuild_dense()
+                done.append("The vector index was made anew too.")
         if thorough:
             counts = records.chunk_counts()
             for difference, rebuild, name in (
@@ -99,8 +105,34 @@ def mend(
 
 def _needs_work(records: Records, derived: Derived) -> bool:
     return bool(
-        records.by_state(PENDING) or records.by_state(LEAVING) or derived.dense_problem() or derived.lexical_problem()
+        records.by_state(PENDING)
+        or records.by_state(LEAVING)
+        or derived.dense_problem()
+        or derived.lexical_problem()
+        or _out_of_number(records, derived)
     )
+
+
+def _out_of_number(records: Records, derived: Derived) -> str | None:
+    """Whether the lexical index holds more or fewer papers than the library: the database was cut short, or it was.
+
+    A damaged write-ahead log is passed over by SQLite without a word; only this tells that papers went with it.
+    """
+    if not records.stamps(LEXICAL):
+        return None
+    try:
+        lexical = derived.lexical()
+        lexical.reload()
+        indexed = lexical.count()
+    except LibraryDamaged:
+        return "it could not be opened"
+    held = records.count()
+    if indexed > held:
+        return (
+            f"it holds {indexed} papers and the library {held}: what was stored last was lost with a damaged "
+            "library.sqlite-wal, so read those files again"
+        )
+    return None if indexed == held else f"it holds {indexed} papers and the library {held}"
 
 
 def _dense_difference(derived: Derived, counts: dict[int, int]) -> tuple[int, str | None]:

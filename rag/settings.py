@@ -80,11 +80,13 @@ def load_settings(home: Path | None = None, **flags: Any) -> Settings:
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
     path = home / "settings.toml"
-    if path.is_file():
+    if path.exists():
         try:
             found = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{path} is not valid TOML ({error}); mend or remove it.") from None
+        except OSError as error:
+            raise SettingsError(f"{path} cannot be read ({error.strerror}); mend or remove it.") from None
         values.update(found)
         origin.update(dict.fromkeys(found, str(path)))
     for variable, text in os.environ.items():

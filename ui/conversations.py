@@ -16,6 +16,7 @@ from ui.exchange import EXCHANGE, Conversation, Exchange
 
 TITLE_LENGTH = 80
 LISTED = 200
+_LOG_STARTS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS conversation (
     id TEXT PRIMARY KEY, user TEXT NOT NULL, title TEXT NOT NULL, changed REAL NOT NULL);
@@ -44,11 +45,12 @@ class Conversations:
         self._lock = threading.RLock()
         try:
             home.mkdir(parents=True, exist_ok=True)
+            _check_log(path.with_name(f"{path.name}-wal"))
             self._db = sqlite3.connect(path, check_same_thread=False, timeout=20)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA foreign_keys=ON")
             self._db.executescript(_SCHEMA)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StorageError(f"{path} cannot be used ({error}); move it away to start without it.") from None
 
     def close(self) -> None:
@@ -150,6 +152,17 @@ class Conversations:
             return None
         exchange = _read(row[1])
         return None if exchange is None else (row[0], exchange)
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
+
+
+def _check_log(log: Path) -> None:
+    """SQLite passes over a write-ahead log that is none, and what was written last with it; so it is refused here."""
+    if log.is_file() and log.stat().st_size and _start(log) not in _LOG_STARTS:
+        raise StorageError(f"{log} is damaged; move it away to go on without what was kept last.")
 
 
 def _row(conversation_id: str, place: int, exchange: Exchange) -> tuple[str, str, int, str, str, str]:
