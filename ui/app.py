@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rag.library import Library
 
 HERE = Path(__file__).parent
+SCRIPTS = ("script.js", "tabs.js")
 LARGEST_UPLOAD = "512mb"
 
 
@@ -68,7 +69,7 @@ def build(library: Library, host: str = "127.0.0.1", *, warm: bool = True) -> Fa
         conversation = f"?{request.url.query}" if request.url.query else ""
         return RedirectResponse(("/" if language == own else f"/{language}/") + conversation)
 
-    script = f"<script>{(HERE / 'script.js').read_text(encoding='utf-8')}</script>"
+    script = "".join(f"<script>{(HERE / name).read_text(encoding='utf-8')}</script>" for name in SCRIPTS)
     for language, path in ((other, f"/{other}"), (own, "/")):
         blocks = page(desk, kept, language)
         blocks.queue(default_concurrency_limit=AT_ONCE, api_open=False)
