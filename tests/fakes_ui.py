@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +23,7 @@ from rag.events import (
     Token,
     Understood,
 )
+from rag.records import Order
 from rag.settings import Settings
 from rag.types import (
     Answer,
@@ -146,13 +148,23 @@ class FakeLibrary:
         source: str | None = None,
         offset: int = 0,
         limit: int | None = None,
+        order: Order = "added",
+        descending: bool = False,
     ) -> tuple[Paper, ...]:
         found = [
             paper
             for paper in self.kept
             if _passes(paper, filters) and (not text or text.lower() in (paper.title + paper.abstract).lower())
         ]
+        if order != "added":
+            found.sort(key=lambda paper: str(getattr(paper, order) or "").casefold(), reverse=descending)
         return tuple(found[offset : None if limit is None else offset + limit])
+
+    def venue_counts(self) -> list[tuple[str, int]]:
+        return Counter(paper.venue for paper in self.kept if paper.venue).most_common()
+
+    def year_counts(self) -> list[tuple[int, int]]:
+        return sorted(Counter(paper.year for paper in self.kept if paper.year).items())
 
     def paper(self, reference: str) -> Paper:
         for paper in self.kept:

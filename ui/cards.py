@@ -87,11 +87,26 @@ def card(
         f'<h4><button type="button" class="aqa-card-head" data-act="toggle" aria-expanded="false" '
         f'aria-controls="{card_id}-full">{number}<span class="aqa-title" dir="auto">{plain(paper.title)}</span>'
         f"{icon('chevron')}</button></h4>"
-        f'<p class="aqa-meta">{meta(paper)}{_relevance(passage, words)}</p>'
+        f'<p class="aqa-meta"><span>{meta(paper)}</span>{_relevance(passage, words)}</p>'
         f"{quote_html}"
         f'<div class="aqa-full" id="{card_id}-full" hidden>{_abstract(paper, words, spans)}'
         f'<p class="aqa-card-actions">{_actions(paper, words)}</p>'
         '<div class="aqa-similar" aria-live="polite"></div></div></article>'
+    )
+
+
+def dialog(paper: Paper, words: Words, shown: str) -> str:
+    """One paper by itself, in a dialog that `script.js` opens; `shown` changes with every showing."""
+    close = escape(words("close"))
+    return (
+        f'<dialog class="aqa-dialog" data-shown="{escape(shown)}" aria-labelledby="aqa-dialog-title">'
+        f'<article class="aqa-card aqa-open" data-paper="{escape(paper.paper_id)}">'
+        f'<h2 id="aqa-dialog-title" dir="auto">{plain(paper.title)}</h2>'
+        f'<button type="button" class="aqa-icon aqa-dialog-close" data-act="close" '
+        f'aria-label="{close}" title="{close}">{icon("close")}</button>'
+        f'<p class="aqa-meta">{meta(paper)}</p>{_abstract(paper, words, [])}'
+        f'<p class="aqa-card-actions">{_actions(paper, words)}</p>'
+        '<div class="aqa-similar" aria-live="polite"></div></article></dialog>'
     )
 
 

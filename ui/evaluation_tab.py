@@ -1,8 +1,10 @@
-"""Evaluation: run a question set, watch it, read its report, compare it with another run."""
+"""Evaluation: run a question set, watch it, read its report, compare it with another run; feedback as a set."""
 
 from __future__ import annotations
 
+import logging
 import queue
+import tempfile
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,58 +15,122 @@ import gradio as gr
 
 from rag.errors import AbstractQAError
 from ui.desk import Desk
+from ui.feedback import rated
+from ui.ingesting import problem, progress
 from ui.prose import escape
 from ui.text import Words
+from ui.users import user_of
 
-HIDDEN: dict[str, Any] = {"api_visibility": "private"}
+LOG = logging.getLogger("abstract_qa.ui")
+HIDDEN: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 
 
-def evaluation_tab(desk: Desk, words: Words) -> None:
-    """The tab's content; call inside `gr.Tab`."""
+def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
+    """The content of `tab`; call inside it."""
     runs = desk.library.settings.home / "runs"
     sets = Path(__file__).parent.parent / "eval" / "sets"
     known = sorted(sets.glob("*.jsonl"))
+    stops: dict[str, threading.Event] = {}
     with gr.Column(elem_classes="aqa-page"):
-        with gr.Row(equal_height=True):
-            chosen = gr.Dropdown([(path.stem, str(path)) for path in known], label=words("question_set"), value=None)
-            limit = gr.Number(0, label=words("limit"), precision=0, minimum=0, min_width=120)
-        with gr.Row(equal_height=True):
-            uploaded = gr.File(label=words("upload_set"), file_types=[".jsonl"], height=110, scale=2)
-            with gr.Column(scale=1, min_width=200):
-                retrieval = gr.Checkbox(label=words("retrieval_only"))
-                run = gr.Button(words("run"), variant="primary")
+        gr.HTML(
+            f'<h2>{escape(words("run_heading"))}</h2><p class="aqa-note">{escape(words("run_hint"))}</p>',
+            elem_classes="aqa-admin",
+        )
+        with gr.Row(elem_classes="aqa-admin"):
+            chosen = gr.Dropdown(
+                [(path.stem, str(path)) for path in known],
+                label=words("question_set"),
+                value=str(sets / "sample.jsonl") if sets / "sample.jsonl" in known else None,
+                scale=3,
+                elem_id="aqa-set",
+            )
+            limit = gr.Number(0, label=words("limit"), precision=0, minimum=0, min_width=130, scale=1)
+        with gr.Row(equal_height=False, elem_classes="aqa-admin"):
+            uploaded = gr.File(
+                label=words("upload_set"),
+                file_types=[".jsonl"],
+                height=116,
+                scale=3,
+                min_width=260,
+                elem_id="aqa-own-set",
+            )
+            with gr.Column(scale=1, min_width=220):
+                retrieval = gr.Checkbox(label=words("retrieval_only"), elem_id="aqa-retrieval-only")
+                run = gr.Button(words("run"), variant="primary", elem_id="aqa-run")
+                stop = gr.Button(words("stop"), visible=False, elem_id="aqa-run-stop")
         said = gr.HTML(elem_id="aqa-evaluation-said")
-        with gr.Row(equal_height=True):
-            first = gr.Dropdown(_runs(runs), label=words("runs"), value=None, scale=2)
-            second = gr.Dropdown(["", *_runs(runs)], label=words("compare_with"), value="", scale=2)
-            show = gr.Button(words("show_report"), scale=1, min_width=130)
+        gr.HTML(f"<h2>{escape(words('reports'))}</h2>")
+        with gr.Row():
+            first = gr.Dropdown([], label=words("runs"), value=None, scale=2, elem_id="aqa-runs")
+            second = gr.Dropdown([(words("compare_none"), "")], label=words("compare_with"), value="", scale=2)
         report = gr.HTML(elem_id="aqa-evaluation-report")
+        gr.HTML(f'<h2>{escape(words("feedback_heading"))}</h2><p class="aqa-note">{escape(words("feedback_hint"))}</p>')
+        with gr.Row():
+            save = gr.DownloadButton(words("feedback_set"), scale=0, min_width=240, elem_id="aqa-feedback-set")
+        feedback_said = gr.HTML()
 
-    def running(name: str | None, file: str | None, limit_: float, retrieval_: bool) -> Iterator[str]:
+    def running(
+        name: str | None, file: str | None, limit_: float, retrieval_: bool, request: gr.Request
+    ) -> Iterator[tuple[Any, Any, Any]]:
         if not (name or file):
-            yield f'<p class="aqa-error" role="alert">{escape(words("run_none"))}</p>'
+            yield problem(words("run_none")), gr.skip(), gr.skip()
             return
-        yield from evaluated(desk, Path(file or str(name)), runs, int(limit_ or 0), retrieval_)
+        owner = request.session_hash or ""
+        cancel = stops[owner] = threading.Event()
+        path = Path(file or str(name))
+        yield progress(words("stage_loading"), None), gr.Button(visible=False), gr.Button(visible=True)
+        try:
+            for step in evaluated(desk, path, runs, int(limit_ or 0), retrieval_, words, cancel):
+                yield step, gr.skip(), gr.skip()
+        finally:
+            stops.pop(owner, None)
+        yield gr.skip(), gr.Button(visible=True), gr.Button(visible=False)
 
-    def refreshed() -> tuple[Any, Any]:
-        names = _runs(runs)
-        return gr.Dropdown(names, value=names[0] if names else None), gr.Dropdown(["", *names])
+    def stopped(request: gr.Request) -> None:
+        if cancel := stops.get(request.session_hash or ""):
+            cancel.set()
+
+    def refreshed(one: str | None, other: str | None) -> tuple[Any, Any]:
+        names = run_names(runs)
+        against = [(words("compare_none"), ""), *((name, name) for name in names)]
+        return (
+            gr.Dropdown(names, value=one if one in names else names[0] if names else None),
+            gr.Dropdown(against, value=other if other in names else ""),
+        )
+
+    def newest() -> tuple[Any, Any]:
+        return refreshed(None, None)
 
     def reported(name: str | None, against: str | None) -> str:
         if not name:
             return f'<p class="aqa-note">{escape(words("no_runs"))}</p>'
         try:
-            return frame(report_of(runs, name, against or None))
+            return frame(report_of(runs, name, against or None), words)
         except AbstractQAError as error:
-            return f'<p class="aqa-error" role="alert">{escape(str(error))}</p>'
+            return problem(str(error))
 
-    done = run.click(running, [chosen, uploaded, limit, retrieval], said, show_progress="hidden", **HIDDEN)
-    done.then(refreshed, None, [first, second], **HIDDEN).then(reported, [first, second], report, **HIDDEN)
-    show.click(reported, [first, second], report, **HIDDEN)
+    def saved(request: gr.Request) -> tuple[Any, str]:
+        from eval.make import from_feedback
+        from eval.sets import write_set
+
+        target = Path(tempfile.mkdtemp(prefix="abstract-qa-")) / "feedback.jsonl"
+        try:
+            write_set(target, from_feedback(rated(desk.library.settings.home, user_of(request))))
+        except AbstractQAError as error:
+            return None, problem(str(error))
+        return str(target), ""
+
+    both: dict[str, Any] = {"inputs": [first, second], "outputs": report, **HIDDEN}
+    done = run.click(running, [chosen, uploaded, limit, retrieval], [said, run, stop], **HIDDEN)
+    stop.click(stopped, None, None, queue=False, **HIDDEN)
+    done.then(newest, None, [first, second], **HIDDEN).then(reported, **both)
+    gr.on([first.input, second.input], reported, **both)
+    tab.select(refreshed, [first, second], [first, second], **HIDDEN).then(reported, **both)
+    save.click(saved, None, [save, feedback_said], **HIDDEN)
 
 
-def _runs(folder: Path) -> list[str]:
-    """Names of finished runs, newest first."""
+def run_names(folder: Path) -> list[str]:
+    """Names of the runs that have answers, newest first."""
     return sorted((path.parent.name for path in folder.glob("*/answers.jsonl")), reverse=True)
 
 
@@ -79,42 +145,43 @@ def report_of(runs: Path, name: str, against: str | None) -> str:
     return html(result, comparison)
 
 
-def frame(document: str) -> str:
+def frame(document: str, words: Words) -> str:
     """A report in a frame that can do nothing to the page around it."""
-    return f'<iframe class="aqa-frame" sandbox="allow-scripts" srcdoc="{escape(document)}" title="report"></iframe>'
+    return (
+        f'<iframe class="aqa-report" sandbox="allow-scripts" srcdoc="{escape(document)}" '
+        f'title="{escape(words("report_title"))}"></iframe>'
+    )
 
 
-def evaluated(desk: Desk, path: Path, runs: Path, limit: int, retrieval_only: bool) -> Iterator[str]:
-    """Run a set, saying how it goes."""
+def evaluated(
+    desk: Desk, path: Path, runs: Path, limit: int, retrieval_only: bool, words: Words, cancel: threading.Event
+) -> Iterator[str]:
+    """Run a set, saying how it goes, until it is done or `cancel` is set."""
     from eval.run import RunOptions, RunProgress, run_eval
 
     told: queue.Queue[Any] = queue.Queue()
-    cancel = threading.Event()
     out = runs / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{path.stem[:40]}"
     options = RunOptions(retrieval_only=retrieval_only, llm=desk.llm, limit=limit or None, out=out)
 
     def work() -> None:
         try:
             told.put(run_eval(path, desk.library, options, told.put, cancel))
-        except Exception as error:  # noqa: BLE001 - shown, or raised again, by the one who waits
+        except Exception as error:  # noqa: BLE001 - told by the one who waits, who must not wait for ever
             told.put(error)
 
     runs.mkdir(parents=True, exist_ok=True)
     threading.Thread(target=work, daemon=True).start()
     try:
-        while True:
-            item = told.get()
-            if isinstance(item, RunProgress):
-                text = f"{item.done:,} / {item.total:,}"
-                bar = f'<progress value="{item.done}" max="{item.total}"></progress>'
-                yield f'<p class="aqa-note" role="status">{text}</p>{bar}'
-            elif isinstance(item, AbstractQAError):
-                yield f'<p class="aqa-error" role="alert">{escape(str(item))}</p>'
-                return
-            elif isinstance(item, Exception):
-                raise item
-            else:
-                yield f'<p class="aqa-note" role="status">{escape(out.name)}</p>'
-                return
+        while isinstance(item := told.get(), RunProgress):
+            left = f" · {words('remaining', s=f'{item.remaining:,.0f}')}" if item.remaining else ""
+            yield progress(f"{item.done:,} / {item.total:,}{left}", item.done / max(1, item.total))
+        if isinstance(item, AbstractQAError):
+            yield problem(str(item))
+        elif isinstance(item, Exception):
+            LOG.error("the run failed", exc_info=item)
+            yield problem(words("failed"))
+        else:
+            key = "run_stopped" if cancel.is_set() else "run_done"
+            yield f'<p class="aqa-done" role="status">{escape(words(key, name=out.name))}</p>'
     finally:
         cancel.set()

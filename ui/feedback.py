@@ -62,8 +62,8 @@ def note(
         raise StorageError(f"The feedback could not be written ({error.strerror}); free some space.") from None
 
 
-def rated(home: Path) -> Iterator[Rated]:
-    """The rated answers under `home`, the last rating of each; lines that cannot be read are left out."""
+def rated(home: Path, user: str | None = None) -> Iterator[Rated]:
+    """The answers rated by `user` (None: by anyone), the last rating of each; unreadable lines are left out."""
     from eval.make import Rated
 
     path = home / "feedback.jsonl"
@@ -74,6 +74,8 @@ def rated(home: Path) -> Iterator[Rated]:
         for line in file:
             try:
                 entry = json.loads(line)
+                if user is not None and entry["user"] != user:
+                    continue
                 last[entry["exchange"]] = Rated(
                     entry["id"],
                     _ANSWER.validate_python(entry["stored"]),

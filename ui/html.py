@@ -63,9 +63,10 @@ def _notes(exchange: Exchange, words: Words) -> str:
     chips += [
         _chip(label, words("drop_filter"), f"drop-{name}") for name, label in _filter_labels(question.filters).items()
     ]
-    if question.language != "en":
+    if question.language != "en" and question.search_text != question.standalone:
         named = words("language_zh") if question.language == "zh" else words("language_other")
-        chips.append(f'<span class="aqa-chip">{escape(words("language_note", language=named))}</span>')
+        searched = words("language_note", language=named, text=question.search_text)
+        chips.append(f'<span class="aqa-chip"><bdi>{escape(searched)}</bdi></span>')
     said = [f'<span class="aqa-note" dir="auto">{escape(note)}</span>' for note in _other_notes(question)]
     return f'<p class="aqa-notes">{"".join(chips + said)}</p>' if chips or said else ""
 
@@ -83,8 +84,9 @@ def _filter_labels(filters: Filters) -> Mapping[str, str]:
 
 
 def _other_notes(question: Question) -> list[str]:
-    """The notes that the chips do not say already."""
-    return [note for note in question.notes if question.standalone not in note] if not question.filters else []
+    """The notes that the chips do not say already: the question as searched, its filters, its English."""
+    told = (question.standalone, question.search_text)
+    return [note for note in question.notes if not any(text in note for text in told) and not question.filters]
 
 
 def _chip(text: str, action: str, act: str) -> str:
@@ -198,8 +200,9 @@ def _matches(exchange: Exchange, matches: tuple[Match, ...], words: Words) -> st
     """The answer to a list question: how many, what was said of them, and all of them, a page at a time."""
     numbers = exchange.numbers
     items = "".join(
-        f'<li{" hidden" if place >= PAGE else ""}><span class="aqa-match-title" dir="auto">{plain(match.paper.title)}'
-        f"</span>{_match_chip(match, numbers, words)}"
+        f'<li{" hidden" if place >= PAGE else ""}><button type="button" class="aqa-open-paper aqa-match-title" '
+        f'data-act="paper" data-paper="{escape(match.paper.paper_id)}" dir="auto">{plain(match.paper.title)}'
+        f"</button> {_match_chip(match, numbers, words)}"
         f'<span class="aqa-meta">{meta(match.paper)}</span></li>'
         for place, match in enumerate(matches)
     )

@@ -1,10 +1,8 @@
-"""The library: reading files into it, finding, exporting and removing papers, and its plots."""
+"""The library: reading files into it, finding, sorting, exporting and removing papers, and its plots."""
 
 from __future__ import annotations
 
-import queue
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -13,27 +11,29 @@ import gradio as gr
 
 from rag.errors import AbstractQAError
 from rag.export import Format, export
-from rag.types import Filters, Paper
+from ui.composer import typed_filters
 from ui.desk import Desk
+from ui.ingesting import ingested, problem
 from ui.overview import overview
+from ui.papers_table import PAGE, View, papers_table
 from ui.prose import escape
 from ui.text import Words
-from ui.years import year
 
-PAGE = 50
-REJECTED_SHOWN = 50
-HIDDEN: dict[str, Any] = {"api_visibility": "private"}
+HIDDEN: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+_BIND = "window.aqa.table(element, {act: (data) => trigger('act', data), remove: (data) => trigger('remove', data)})"
 
 
-def library_tab(desk: Desk, words: Words) -> None:
-    """The tab's content; call inside `gr.Tab`."""
+def library_tab(desk: Desk, words: Words, blocks: gr.Blocks) -> tuple[Any, ...]:
+    """The tab's content; call inside `gr.Tab`. Returns the events after which the library may hold other papers."""
     with gr.Column(elem_classes="aqa-page"):
-        gr.HTML(f"<h2>{escape(words('add_papers'))}</h2>")
-        with gr.Row(equal_height=False):
-            files = gr.File(label=words("upload"), file_count="multiple", height=110, scale=3, elem_id="aqa-upload")
+        gr.HTML(f"<h2>{escape(words('add_papers'))}</h2>", elem_classes="aqa-admin")
+        with gr.Row(equal_height=False, elem_classes="aqa-admin"):
+            files = gr.File(
+                label=words("upload"), file_count="multiple", height=116, scale=3, min_width=260, elem_id="aqa-upload"
+            )
             with gr.Column(scale=2, min_width=240):
-                path = gr.Textbox(label=words("path"), placeholder=words("path_hint"), max_lines=1)
-                read = gr.Button(words("read"), variant="primary")
+                path = gr.Textbox(label=words("path"), placeholder=words("path_hint"), max_lines=1, elem_id="aqa-path")
+                read = gr.Button(words("read"))
         report = gr.HTML(elem_id="aqa-report")
         gr.HTML(f"<h2>{escape(words('papers'))}</h2>")
         with gr.Row():
@@ -43,166 +43,93 @@ def library_tab(desk: Desk, words: Words) -> None:
             venue = gr.Textbox(label=words("venue"), max_lines=1, scale=2, min_width=120)
             first = gr.Textbox(label=words("year_from"), max_lines=1, scale=1, min_width=90)
             last = gr.Textbox(label=words("year_to"), max_lines=1, scale=1, min_width=90)
-        shown = gr.HTML(elem_id="aqa-shown")
-        table = gr.Dataframe(
-            headers=["", "ID", words("title"), words("authors"), words("venue"), words("year"), words("source_file")],
-            datatype=["bool", "str", "str", "str", "str", "number", "str"],
-            column_count=7,
-            interactive=True,
-            static_columns=[1, 2, 3, 4, 5, 6],
-            wrap=True,
-            max_height=520,
-            type="array",
-            show_label=False,
-            column_widths=["44px", "140px", "306px", "200px", "130px", "72px", "140px"],
-            elem_id="aqa-papers",
-        )
-        with gr.Row(equal_height=True):
-            page = gr.Number(1, label=words("page"), precision=0, minimum=1, min_width=80, scale=1)
-            kind = gr.Dropdown(list(get_args(Format)), value="bibtex", label=words("format"), min_width=120, scale=1)
-            save = gr.DownloadButton(words("export_papers"), min_width=140, scale=1)
-            sure = gr.Checkbox(label=words("remove_sure"), min_width=200, scale=2)
-            remove = gr.Button(words("remove"), variant="stop", min_width=120, scale=1)
-        with gr.Accordion(words("overview"), open=False):
-            draw = gr.Button(words("draw"), size="sm")
+        view = gr.State(View())
+        listed = gr.HTML(elem_id="aqa-papers", js_on_load=_BIND, apply_default_css=False)
+        with gr.Row(elem_id="aqa-save-papers"):
+            kind = gr.Dropdown(list(get_args(Format)), value="bibtex", label=words("format"), min_width=140, scale=0)
+            save = gr.DownloadButton(words("export_papers"), min_width=180, scale=0)
+        with gr.Accordion(words("overview"), open=False, elem_id="aqa-overview") as plots:
             with gr.Row():
-                years, venues = gr.Plot(show_label=False), gr.Plot(show_label=False)
-            gr.HTML(f'<p class="aqa-note">{escape(words("map_hint"))}</p>')
-            chart = gr.Plot(show_label=False)
+                years, venues = gr.Plot(show_label=False, min_width=280), gr.Plot(show_label=False, min_width=280)
+            said = gr.HTML(elem_id="aqa-map-said")
+            chart = gr.Plot(show_label=False, elem_id="aqa-map")
 
-    chosen = [text, venue, first, last, page]
+    filters = [text, venue, first, last]
 
-    def listed(text_: str, venue_: str, first_: str | None, last_: str | None, page_: float) -> tuple[str, Any]:
-        filters = _filters(venue_, first_, last_)
-        total = desk.library.count(filters, text_ or None)
-        offset = PAGE * (max(1, int(page_ or 1)) - 1)
-        found = desk.library.papers(filters, text_ or None, offset=offset, limit=PAGE)
-        line = words("shown", shown=f"{offset + 1 if found else 0}–{offset + len(found)}", n=f"{total:,}")
-        return f'<p class="aqa-note">{escape(line)}</p>', [row(paper) for paper in found]
+    def page_of(view_: View, text_: str, venue_: str, first_: str, last_: str) -> tuple[View, str]:
+        chosen = typed_filters(venue_, first_, last_)
+        total = desk.library.count(chosen, text_ or None)
+        here = view_.at(view_.page, total)
+        papers = desk.library.papers(
+            chosen,
+            text_ or None,
+            offset=PAGE * here.page,
+            limit=PAGE,
+            order=here.order,
+            descending=here.descending,
+        )
+        return here, papers_table(papers, total, here, words)
 
-    def reading(files_: Sequence[str] | None, path_: str) -> Iterator[str]:
-        paths = [Path(name) for name in files_ or ()] + ([Path(path_.strip()).expanduser()] if path_.strip() else [])
-        if not paths:
-            yield f'<p class="aqa-error" role="alert">{escape(words("ingest_none"))}</p>'
-            return
-        yield from ingested(desk, paths, words)
+    def found(view_: View, text_: str, venue_: str, first_: str, last_: str) -> tuple[View, str]:
+        return page_of(View(view_.order, view_.descending), text_, venue_, first_, last_)
 
-    def removed(rows: list[list[Any]], sure_: bool) -> str:
-        ids = [str(line[1]) for line in rows if line[0] in (True, "true", "True")]
-        if not ids or not sure_:
-            gr.Warning(words("remove_none") if not ids else words("remove_sure"))
-            return ""
+    def pressed(view_: View, text_: str, venue_: str, first_: str, last_: str, event: gr.EventData) -> tuple[View, str]:
+        data: dict[str, Any] = event._data or {}
+        if data.get("act") == "sort":
+            view_ = view_.sorted_by(str(data.get("order")))
+        elif data.get("act") == "page":
+            view_ = View(view_.order, view_.descending, int(data.get("page", 0)))
+        return page_of(view_, text_, venue_, first_, last_)
+
+    def removed(event: gr.EventData) -> str:
         try:
-            count = desk.library.remove(ids)
+            count = desk.library.remove([str(one) for one in (event._data or {}).get("ids", ())])
         except AbstractQAError as error:
-            return f'<p class="aqa-error" role="alert">{escape(str(error))}</p>'
-        return f'<p class="aqa-note">{escape(words("remove_done", n=count))}</p>'
+            return problem(str(error))
+        return f'<p class="aqa-done" role="status">{escape(words("remove_done", n=count))}</p>'
 
-    def saved(text_: str, venue_: str, first_: str | None, last_: str | None, kind_: Format) -> str:
+    def uploaded(names: Sequence[str] | None) -> Iterator[str]:
+        if names:
+            yield from ingested(desk, [Path(name) for name in names], words)
+
+    def emptied() -> None:
+        """The field for files, ready for the next ones."""
+
+    def named(path_: str) -> Iterator[str]:
+        if not path_.strip():
+            yield problem(words("ingest_none"))
+            return
+        yield from ingested(desk, [Path(path_.strip()).expanduser()], words)
+
+    def saved(text_: str, venue_: str, first_: str, last_: str, kind_: Format) -> str:
         from ui.api import SUFFIXES
 
         folder = Path(tempfile.mkdtemp(prefix="abstract-qa-"))
         target = folder / f"papers.{SUFFIXES[kind_][0]}"
-        papers = desk.library.papers(_filters(venue_, first_, last_), text_ or None)
+        papers = desk.library.papers(typed_filters(venue_, first_, last_), text_ or None)
         with target.open("w", encoding="utf-8") as file:
             file.writelines(export(papers, kind_))
         return str(target)
 
-    def plotted() -> tuple[Any, Any, Any]:
+    def plotted() -> tuple[Any, ...]:
         from ui.plots import library_map, per_venue, per_year
 
         held = overview(desk.library)
-        return per_year(held, words), per_venue(held, words), library_map(desk.library, words)
+        drawn, figure = library_map(desk.library, words)
+        hint = words("map_hint") + (
+            " " + words("mapped", n=f"{drawn:,}", total=f"{held.papers:,}") if drawn < held.papers else ""
+        )
+        return per_year(held, words), per_venue(held, words), f'<p class="aqa-note">{escape(hint)}</p>', figure
 
-    show: dict[str, Any] = {
-        "fn": listed,
-        "inputs": chosen,
-        "outputs": [shown, table],
-        "show_progress": "hidden",
-        **HIDDEN,
-    }
-    done = read.click(reading, [files, path], report, show_progress="hidden", **HIDDEN)
-    done.then(**show)
-    remove.click(removed, [table, sure], report, **HIDDEN).then(lambda: False, None, sure, **HIDDEN).then(**show)
-    save.click(saved, [text, venue, first, last, kind], save, **HIDDEN)
-    draw.click(plotted, None, [years, venues, chart], **HIDDEN)
-    # Without triggers: when the page is opened and whenever one of the inputs changes.
-    gr.on(None, trigger_mode="always_last", **show)
-
-
-def row(paper: Paper) -> list[Any]:
-    """A line of the table, the first column for ticking."""
-    authors = ", ".join(paper.authors[:3]) + (" et al." if len(paper.authors) > 3 else "")
-    return [False, paper.paper_id, paper.title, authors, paper.venue or "", paper.year, paper.locator or ""]
-
-
-def ingested(desk: Desk, paths: Sequence[Path], words: Words) -> Iterator[str]:
-    """Read files, saying how it goes; the last piece is the report."""
-    told: queue.Queue[Any] = queue.Queue()
-
-    def work() -> None:
-        try:
-            told.put(desk.library.ingest(paths, progress=told.put))
-        except AbstractQAError as error:
-            told.put(error)
-        except Exception as error:  # noqa: BLE001 - logged by the thread that shows it; the page must not wait for ever
-            told.put(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    yield _progress(words("reading"), None)
-    while True:
-        item = told.get()
-        while not told.empty() and not _is_last(item):
-            item = told.get()
-        if isinstance(item, AbstractQAError):
-            yield f'<p class="aqa-error" role="alert">{escape(str(item))}</p>'
-            return
-        if isinstance(item, Exception):
-            yield f'<p class="aqa-error" role="alert">{escape(words("failed"))}</p>'
-            raise item
-        if hasattr(item, "files"):
-            yield report_html(item, words)
-            return
-        total = f" / {item.total:,}" if item.total else ""
-        share = item.done / item.total if item.total else None
-        yield _progress(f"{words('reading')}: {Path(item.file).name} — {item.done:,}{total}", share)
-
-
-def _is_last(item: Any) -> bool:
-    return isinstance(item, Exception) or hasattr(item, "files")
-
-
-def _progress(text: str, share: float | None) -> str:
-    bar = f'<progress max="1" value="{share:.3f}"></progress>' if share is not None else "<progress></progress>"
-    return f'<div class="aqa-progress" role="status"><p class="aqa-note">{escape(text)}</p>{bar}</div>'
-
-
-def report_html(report: Any, words: Words) -> str:
-    """What became of the files: the counts, and every entry that was not read with its reason."""
-    line = words(
-        "ingest_done",
-        added=report.added,
-        unchanged=report.unchanged,
-        replaced=report.replaced,
-        merged=report.merged,
-        rejected=len(report.rejected),
-        seconds=f"{report.seconds:.1f}",
-    )
-    rows = "".join(
-        f"<tr><td>{escape(Path(item.file).name)}</td><td>{escape(item.line or '')}</td>"
-        f"<td>{escape(item.reason)}</td></tr>"
-        for item in report.rejected[:REJECTED_SHOWN]
-    )
-    table = (
-        f"<details open><summary>{escape(words('rejected'))}</summary>"
-        f"<table><thead><tr><th>{escape(words('file'))}</th>"
-        f"<th>{escape(words('line'))}</th><th>{escape(words('reason'))}</th></tr></thead><tbody>{rows}</tbody></table>"
-        "</details>"
-        if rows
-        else ""
-    )
-    return f'<div role="status"><p class="aqa-done">{escape(line)}</p>{table}</div>'
-
-
-def _filters(venue: str, first: str | None, last: str | None) -> Filters:
-    return Filters(venue.strip() or None if venue else None, year(first), year(last))
+    show: dict[str, Any] = {"inputs": [view, *filters], "outputs": [view, listed], **HIDDEN}
+    by_file = files.upload(uploaded, files, report, **HIDDEN).then(emptied, None, files, **HIDDEN)
+    by_path = gr.on([read.click, path.submit], named, path, report, **HIDDEN)
+    taken_out = listed.remove(removed, None, report, **HIDDEN)
+    for done in (by_file, by_path, taken_out):
+        done.then(page_of, **show)
+    listed.act(pressed, **show)
+    save.click(saved, [*filters, kind], save, **HIDDEN)
+    plots.expand(plotted, None, [years, venues, said, chart], **HIDDEN)
+    gr.on([field.change for field in filters], found, trigger_mode="always_last", **show)
+    blocks.load(found, **show)
+    return by_file, by_path, taken_out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,14 +13,16 @@ from ui.text import Words
 if TYPE_CHECKING:
     from rag.library import Library
 
-SAMPLE = 4000
+# Papers looked at for names to ask about.
+LOOKED_AT = 400
+NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     """Numbers of a library. `venues` and `years` count papers, most frequent and earliest first.
 
-    They are exact up to `SAMPLE` papers and of an even sample beyond; `papers` is always exact.
+    `named` are a few papers whose titles name what they are about.
     """
 
     papers: int
@@ -32,13 +33,11 @@ class Overview:
 
 def overview(library: Library) -> Overview:
     """The numbers of the library as it is now."""
-    total = library.count()
-    papers = library.papers(limit=SAMPLE)
-    venues = Counter(paper.venue for paper in papers if paper.venue)
-    years = Counter(paper.year for paper in papers if paper.year)
-    named = [paper for paper in papers if short_name(paper)]
-    step = max(1, len(named) // 12)
-    return Overview(total, tuple(venues.most_common()), tuple(sorted(years.items())), tuple(named[::step]))
+    named = [paper for paper in library.papers(limit=LOOKED_AT) if short_name(paper)]
+    step = max(1, len(named) // NAMED)
+    return Overview(
+        library.count(), tuple(library.venue_counts()), tuple(library.year_counts()), tuple(named[::step][:NAMED])
+    )
 
 
 def examples(held: Overview, words: Words) -> tuple[str, ...]:
@@ -72,7 +71,9 @@ def welcome(held: Overview, words: Words) -> str:
     if not held.papers:
         return (
             f'<div class="aqa-welcome"><h2>{escape(words("library_empty"))}</h2>'
-            f"<p>{escape(words('library_empty_hint'))}</p></div>"
+            f"<p>{escape(words('library_empty_hint'))}</p>"
+            f'<button type="button" class="aqa-ask" data-act="library">{escape(words("library_empty_button"))}'
+            "</button></div>"
         )
     papers, years = words.count("papers", held.papers), years_text(held)
     says = (

@@ -10,22 +10,6 @@ window.aqa = (() => {
   const words = () => $(".aqa-sources")?.dataset ?? {};
   let shown = { exchange: null, version: null };
 
-  /* Theme: as the system unless chosen. */
-  const storedTheme = () => localStorage.getItem("aqa-theme");
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const paint = () => {
-    const theme = storedTheme() ?? (dark.matches ? "dark" : "light");
-    document.body?.classList.toggle("dark", theme === "dark");
-    document.documentElement.style.colorScheme = theme;
-  };
-  dark.addEventListener("change", paint);
-  document.addEventListener("DOMContentLoaded", paint);
-  const setTheme = (theme) => {
-    if (theme === "auto") localStorage.removeItem("aqa-theme");
-    else localStorage.setItem("aqa-theme", theme);
-    paint();
-  };
-
   /* The open conversation is in the address, so that a reload, a bookmark and a second tab each keep theirs. */
   const remembered = () => new URLSearchParams(location.search).get("c") ?? "";
   const remember = (id) => {
@@ -172,16 +156,21 @@ window.aqa = (() => {
     const response = await fetch(api(`papers/${encodeURIComponent(card.dataset.paper)}/similar`));
     if (!response.ok) { fail(button, response); return; }
     const items = (await response.json()).papers.map((paper) => {
-      const item = document.createElement("li"), meta = document.createElement("span");
+      const item = document.createElement("li"), open = document.createElement("button"), meta = document.createElement("span");
       meta.className = "aqa-meta";
       meta.textContent = [paper.venue, paper.year].filter(Boolean).join(" ");
-      item.dir = "auto";
-      item.append(paper.title, " ", meta);
+      open.type = "button";
+      open.className = "aqa-open-paper";
+      open.dataset.act = "paper";
+      open.dataset.paper = paper.paper_id;
+      open.textContent = paper.title;
+      open.dir = "auto";
+      item.append(open, " ", meta);
       return item;
     });
     const ul = document.createElement("ul");
     ul.append(...items);
-    list.replaceChildren(ul);
+    list.replaceChildren(items.length ? ul : words().none);
   };
   const bibtex = async (button) => {
     const id = encodeURIComponent(button.closest(".aqa-card").dataset.paper);
@@ -291,8 +280,10 @@ window.aqa = (() => {
     frame()?.classList.remove("aqa-side-open");
     $(".aqa-menu")?.setAttribute("aria-expanded", "false");
   };
-  const toChat = () => $("#aqa-views [role=tab]")?.click();
+  const toTab = (place) => $$("#aqa-views > .tab-wrapper [role=tab]")[place]?.click();
+  const toChat = () => toTab(0);
 
+  let openPaper = () => {};
   const handle = (event, act, ask) => {
     const button = event.target.closest("[data-act]");
     if (!button) {
@@ -305,7 +296,10 @@ window.aqa = (() => {
       question: $(".aqa-question-text", exchange).textContent, replaces: exchange.dataset.exchange, ...extra,
     });
     const id = button.closest("li")?.dataset.conversation;
+    const pass = () => act({ ...button.dataset });
     const actions = {
+      paper: () => openPaper(button.dataset.paper), close: () => button.closest("dialog").close(),
+      library: () => toTab(1), settings: () => toTab(3), clear: pass, use: pass, pull: pass, sort: pass, page: pass,
       ask: () => { toChat(); ask({ question: button.textContent }); },
       cite: () => cite(button), toggle: () => toggle(button.closest(".aqa-card")),
       similar: () => similar(button), bibtex: () => bibtex(button), export: () => exported(button),
@@ -333,22 +327,26 @@ window.aqa = (() => {
       return;
     }
     const active = exchanges.find((one) => one.dataset.exchange === shown.exchange);
+    const running = last.dataset.state === "running";
     if (last.dataset.exchange !== settle.last) {
       settle.last = last.dataset.exchange;
       show(last);
       follow(true);
-    } else show(active ?? last);
-    follow(false);
+    } else {
+      show(active ?? last);
+      if (running || settle.running) follow(false);
+    }
+    settle.running = running;
   };
   const follow = (force) => {
     const box = $("#aqa-scroll");
     if (!box) return;
-    const near = box.scrollHeight - box.scrollTop - box.clientHeight < 160;
-    if (!force && !near) return;
     const last = $$(".aqa-exchange").at(-1);
-    if (force && last && wide.matches) box.scrollTop += last.getBoundingClientRect().top - box.getBoundingClientRect().top - 16;
-    else if (force) last?.scrollIntoView({ block: "start" });
-    else if (wide.matches && last?.dataset.state === "running") box.scrollTop = box.scrollHeight;
+    const top = () => last.getBoundingClientRect().top - box.getBoundingClientRect().top - 16;
+    if (force && last) { box.scrollTop += top(); return; }
+    // What is written last stays in sight unless the reader has scrolled up, and the question stays unless it must go.
+    const near = box.scrollHeight - box.scrollTop - box.clientHeight < 260;
+    if (near && last) box.scrollTop = box.scrollHeight;
   };
   setInterval(() => {
     const stage = $(".aqa-stage");
@@ -365,7 +363,7 @@ window.aqa = (() => {
   wide.addEventListener("change", () => { shown = { exchange: null, version: null }; settle(); });
 
   return {
-    remembered, setTheme,
+    remembered,
     bind(element, { act = () => {}, ask = () => {} }) {
       element.addEventListener("click", (event) => handle(event, act, ask));
       new MutationObserver(settle).observe(element, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ["data-sources", "data-state", "data-open"] });
@@ -375,17 +373,8 @@ window.aqa = (() => {
       element.addEventListener("click", (event) => handle(event, () => {}, () => {}));
       settle();
     },
-    header(element) {
-      paint();
-      element.addEventListener("click", (event) => {
-        const button = event.target.closest("[data-act]");
-        const actions = {
-          menu: () => menu(button),
-          theme: () => setTheme(document.body.classList.contains("dark") ? "light" : "dark"),
-          language: () => { location.href = `${base()}language/${button.dataset.language}${location.search}`; },
-        };
-        actions[button?.dataset.act]?.();
-      });
-    },
+    base, handle, menu,
+    openPaper: (id) => openPaper(id),
+    opensPapers: (open) => { openPaper = open; },
   };
 })();

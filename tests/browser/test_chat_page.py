@@ -179,7 +179,7 @@ def test_library_is_searched(opened):
     page.locator("#aqa-views [role=tab]", has_text="Library").click()
     page.locator("#aqa-search-library input, #aqa-search-library textarea").fill("salt")
     page.keyboard.press("Enter")
-    page.locator("#aqa-shown", has_text="1–1 of 1").wait_for()
+    page.locator("#aqa-papers", has_text="1–1 of 1").wait_for()
     page.locator("#aqa-papers", has_text="SaltBench").wait_for()
 
 
