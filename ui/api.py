@@ -1,4 +1,4 @@
-"""The HTTP interface: ask, search, papers, reading files, health. See `docs/interfaces.md`."""
+"""The HTTP interface: ask, search, papers, reading files. See `docs/interfaces.md`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from rag.answer_json import filters_json, paper_json, search_json, to_json
@@ -18,10 +18,15 @@ from rag.errors import AbstractQAError, GenerationError, InputError
 from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, Token, Understood
 from rag.export import Format, export
 from rag.types import Filters, Turn
+from ui import schema
 from ui.desk import Desk
+from ui.errors import Admin, answers, error_response, refusals
 from ui.streams import events
+from ui.users import owner_of, user_of
 
 Json = dict[str, Any]
+Venue = Annotated[str | None, Query(max_length=200)]
+Year = Annotated[int | None, Query(ge=0, le=9999)]
 SUFFIXES: dict[str, tuple[str, str]] = {
     "bibtex": ("bib", "application/x-bibtex"),
     "ris": ("ris", "application/x-research-info-systems"),
@@ -71,13 +76,7 @@ class IngestBody(BaseModel):
     """Files or folders on the server's machine."""
 
     model_config = ConfigDict(extra="forbid")
-    paths: list[str] = Field(min_length=1, max_length=100)
-
-
-def error_response(error: AbstractQAError, status: int | None = None) -> JSONResponse:
-    """An error as `{"error": {"type", "message"}}`: 400 for what was given, 503 where asking again helps, else 500."""
-    code = status or (400 if isinstance(error, InputError) else 503 if error.retry else 500)
-    return JSONResponse({"error": {"type": type(error).__name__, "message": str(error)}}, status_code=code)
+    paths: list[Annotated[str, Field(min_length=1, max_length=4096)]] = Field(min_length=1, max_length=100)
 
 
 def event_json(event: Event) -> tuple[str, Json]:
@@ -165,87 +164,112 @@ def router(desk: Desk) -> APIRouter:
     """All routes that need no user."""
     routes = APIRouter()
     readings = Readings(desk)
+    refused, missing = (400, 401, 403, 413, 500, 503), (400, 401, 403, 404, 500, 503)
 
-    @routes.get("/healthz", tags=["health"])
-    def healthz() -> Json:
-        """The process is alive."""
-        return {"status": "ok"}
-
-    @routes.get("/readyz", tags=["health"])
-    def readyz() -> JSONResponse:
-        """The model is loaded (or known not to be, then `problem` says why) and questions are answered at once."""
-        ready = desk.warmed.is_set()
-        body = {"ready": ready, "model": desk.llm, "problem": desk.problem, "papers": desk.library.count()}
-        return JSONResponse(body, status_code=200 if ready else 503)
-
-    @routes.post("/api/ask", tags=["answers"], response_model=None)
+    @routes.post(
+        "/api/ask",
+        tags=["answers"],
+        response_model=None,
+        responses={
+            200: {"model": schema.AnswerShape, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            **refusals(400, 401, 403, 413, 429, 500, 503),
+        },
+    )
     async def ask(body: AskBody, request: Request) -> Any:
         """The Answer; with `stream`, server-sent events that end with `answer` (or `error`)."""
         history = [Turn(message.role, message.content) for message in body.history]
-        stream = events(desk, body.question, history, body.filters(), body.k, request.is_disconnected)
+        owner = owner_of(user_of(request), "http")
+        stream = events(desk, body.question, history, body.filters(), body.k, request.is_disconnected, owner)
         if body.stream:
-            return StreamingResponse(
-                _sse(stream), media_type="text/event-stream", headers={"Cache-Control": "no-store"}
-            )
+            return StreamingResponse(_sse(await begun(stream)), media_type="text/event-stream")
         async for event in stream:
             if isinstance(event, Done):
                 return to_json(event.answer)
         raise GenerationError("The answer ended before it was complete; ask again.")
 
-    @routes.post("/api/search", tags=["papers"])
+    @routes.post("/api/search", tags=["papers"], response_model=None, responses=answers(schema.SearchShape, *refused))
     def search_post(body: SearchBody) -> Json:
         """Papers by relevance, no model."""
         return search_json(body.query, desk.library.search(body.query, body.k, body.filters()))
 
-    @routes.get("/api/search", tags=["papers"])
+    @routes.get("/api/search", tags=["papers"], response_model=None, responses=answers(schema.SearchShape, *refused))
     def search_get(
         q: Annotated[str, Query(min_length=1, max_length=20_000)],
         k: Annotated[int, Query(ge=1, le=200)] = 10,
-        venue: str | None = None,
-        year_from: int | None = None,
-        year_to: int | None = None,
+        venue: Venue = None,
+        year_from: Year = None,
+        year_to: Year = None,
     ) -> Json:
         """Papers by relevance, no model."""
-        return search_json(q, desk.library.search(q, k, Filters(venue, year_from, year_to)))
+        return search_json(q, desk.library.search(q, k, Filters(venue or None, year_from, year_to)))
 
-    @routes.get("/api/papers", tags=["papers"])
+    @routes.get("/api/papers", tags=["papers"], response_model=None, responses=answers(schema.PapersShape, *refused))
     def papers(
-        text: str | None = None,
-        venue: str | None = None,
-        year_from: int | None = None,
-        year_to: int | None = None,
-        offset: Annotated[int, Query(ge=0)] = 0,
+        text: Annotated[str | None, Query(max_length=1000)] = None,
+        venue: Venue = None,
+        year_from: Year = None,
+        year_to: Year = None,
+        offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> Json:
         """Papers in the order they came in, and how many match."""
-        filters = Filters(venue, year_from, year_to)
+        filters = Filters(venue or None, year_from, year_to)
         found = desk.library.papers(filters, text, offset=offset, limit=limit)
         return {"total": desk.library.count(filters, text), "offset": offset, "papers": [paper_json(p) for p in found]}
 
-    @routes.get("/api/papers/{paper_id:path}/similar", tags=["papers"], response_model=None)
+    @routes.get(
+        "/api/papers/{paper_id:path}/similar",
+        tags=["papers"],
+        response_model=None,
+        responses=answers(schema.SearchShape, *missing),
+    )
     def similar(paper_id: str, k: Annotated[int, Query(ge=1, le=50)] = 5) -> Any:
         """Papers like this one."""
         return _known(lambda: search_json("", desk.library.similar(paper_id, k)))
 
-    @routes.get("/api/papers/{paper_id:path}/export", tags=["papers"], response_model=None)
+    @routes.get(
+        "/api/papers/{paper_id:path}/export",
+        tags=["papers"],
+        response_class=PlainTextResponse,
+        response_model=None,
+        responses=refusals(*missing),
+    )
     def export_paper(paper_id: str, format: Format = "bibtex") -> Any:  # noqa: A002 - the parameter's public name
         """The paper as BibTeX, RIS, CSV, JSON lines or Markdown."""
         return _known(lambda: PlainTextResponse("".join(export([desk.library.paper(paper_id)], format))))
 
-    @routes.get("/api/papers/{paper_id:path}", tags=["papers"], response_model=None)
+    @routes.get(
+        "/api/papers/{paper_id:path}",
+        tags=["papers"],
+        response_model=None,
+        responses=answers(schema.PaperShape, *missing),
+    )
     def paper(paper_id: str) -> Any:
         """One paper by id, DOI, arXiv id, exact title or FILE#POSITION."""
         return _known(lambda: paper_json(desk.library.paper(paper_id)))
 
-    @routes.post("/api/ingest", tags=["papers"], status_code=202)
+    @routes.post(
+        "/api/ingest",
+        tags=["papers"],
+        status_code=202,
+        response_model=None,
+        dependencies=[Admin],
+        responses=answers(schema.BegunShape, *refused, status=202),
+    )
     def ingest(body: IngestBody) -> Json:
-        """Start reading files; ask `/api/ingest/{id}` how it goes."""
+        """Start reading files of the server's machine; ask `/api/ingest/{id}` how it goes. For admins."""
         number = readings.begin(body.paths)
         return {"id": number, "status": f"/api/ingest/{number}"}
 
-    @routes.get("/api/ingest/{number}", tags=["papers"], response_model=None)
+    @routes.get(
+        "/api/ingest/{number}",
+        tags=["papers"],
+        response_model=None,
+        dependencies=[Admin],
+        responses=answers(schema.ReadingShape, *missing),
+    )
     def ingest_status(number: str) -> Any:
-        """State (reading, done, failed), progress and, at the end, the report."""
+        """State (reading, done, failed), progress and, at the end, the report. For admins."""
         return readings.status(number) or error_response(InputError(f"No reading is known as {number!r}."), 404)
 
     return routes
@@ -256,6 +280,21 @@ def _known(make: Any) -> Any:
         return make()
     except InputError as error:
         return error_response(error, 404)
+
+
+async def begun(stream: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    """The stream once its first event is there, so that what refuses the question is told by the status."""
+    try:
+        first = await anext(stream)
+    except StopAsyncIteration:
+        raise GenerationError("The answer ended before it began; ask again.") from None
+
+    async def all_of_it() -> AsyncIterator[Event]:
+        yield first
+        async for event in stream:
+            yield event
+
+    return all_of_it()
 
 
 async def _sse(stream: AsyncIterator[Event]) -> AsyncIterator[str]:

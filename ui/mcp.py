@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable
 from typing import Any
 
+import gradio as gr
 from gradio.events import api
 
 from rag.answer_json import paper_json, search_json, to_json
@@ -14,6 +14,7 @@ from rag.errors import AbstractQAError
 from rag.events import Done
 from rag.types import Filters
 from ui.desk import Desk
+from ui.users import owner_of, user_of
 
 Json = dict[str, Any]
 
@@ -21,7 +22,7 @@ Json = dict[str, Any]
 def tools(desk: Desk) -> tuple[Callable[..., str], ...]:
     """The functions; their names, types and docstrings are what a client sees."""
 
-    def ask(question: str, venue: str = "", year_from: int = 0, year_to: int = 0) -> str:
+    def ask(question: str, request: gr.Request, venue: str = "", year_from: int = 0, year_to: int = 0) -> str:
         """Answer a question from the abstracts of the library, every sentence with the paper it comes from.
 
         Args:
@@ -33,7 +34,7 @@ def tools(desk: Desk) -> tuple[Callable[..., str], ...]:
 
         def answered() -> Json:
             filters = Filters(venue or None, year_from or None, year_to or None)
-            with desk.run(uuid.uuid4().hex) as run:
+            with desk.run(owner_of(user_of(request), "mcp")) as run:
                 for event in desk.stream(run, question, (), filters):
                     if isinstance(event, Done):
                         return to_json(event.answer)
@@ -64,7 +65,8 @@ def tools(desk: Desk) -> tuple[Callable[..., str], ...]:
 def offer(desk: Desk) -> None:
     """Offer the tools; call inside `gr.Blocks`."""
     for tool in tools(desk):
-        api(tool, api_name=tool.__name__)
+        # Outside of the queue, for which Gradio's MCP server would ask over HTTP again, without saying for whom.
+        api(tool, api_name=tool.__name__, queue=False)
 
 
 def _told(make: Callable[[], Json]) -> str:

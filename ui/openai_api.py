@@ -20,8 +20,12 @@ from rag.answer_json import to_json
 from rag.errors import AbstractQAError, GenerationError
 from rag.events import Abstained, Done, Event, SentenceChecked
 from rag.types import Answer, AnswerSentence, Filters, Turn
+from ui import schema
+from ui.api import begun
 from ui.desk import Desk
+from ui.errors import answers, headers_of, refusals, status_of
 from ui.streams import events
+from ui.users import owner_of, user_of
 
 MODEL = "abstract-qa"
 
@@ -58,28 +62,36 @@ def router(desk: Desk) -> APIRouter:
     """Routes under /v1."""
     routes = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
-    @routes.get("/models")
+    @routes.get("/models", response_model=None, responses=answers(schema.ModelsShape, 401))
     def models() -> dict[str, Any]:
         """The one model there is: this library."""
         return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": MODEL}]}
 
-    @routes.post("/chat/completions", response_model=None)
+    @routes.post(
+        "/chat/completions",
+        response_model=None,
+        responses={
+            200: {"model": schema.CompletionShape, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            **refusals(400, 401, 403, 413, 429, 500, 503),
+        },
+    )
     async def complete(body: ChatBody, request: Request) -> Any:
         """An answer to the last user message, with those before it as history."""
         said = [message for message in body.messages if message.role in ("user", "assistant")]
         if not said or said[-1].role != "user":
             return _error("The last message has to be the user's question.", 400)
         history = [Turn("user" if m.role == "user" else "assistant", m.text()) for m in said[:-1]]
-        stream = events(desk, said[-1].text(), history, Filters(), None, request.is_disconnected)
-        if body.stream:
-            return StreamingResponse(_chunks(stream), media_type="text/event-stream")
+        owner = owner_of(user_of(request), "openai")
+        stream = events(desk, said[-1].text(), history, Filters(), None, request.is_disconnected, owner)
         try:
+            if body.stream:
+                return StreamingResponse(_chunks(await begun(stream)), media_type="text/event-stream")
             async for event in stream:
                 if isinstance(event, Done):
                     return _completion(event.answer)
             raise GenerationError("The answer ended before it was complete; ask again.")
         except AbstractQAError as error:
-            return _error(str(error), 503 if error.retry else 400)
+            return _error(str(error), status_of(error), error)
 
     return routes
 
@@ -159,8 +171,11 @@ async def _chunks(stream: AsyncIterator[Event]) -> AsyncIterator[str]:
     yield "data: [DONE]\n\n"
 
 
-def _error(message: str, status: int) -> JSONResponse:
+def _error(message: str, status: int, error: AbstractQAError | None = None) -> JSONResponse:
+    """An error in OpenAI's shape, whose clients wait and ask again after 429 and 503."""
+    kind = {400: "invalid_request_error", 429: "rate_limit_error"}.get(status, "server_error")
     return JSONResponse(
-        {"error": {"message": message, "type": "invalid_request_error", "code": None, "param": None}},
+        {"error": {"message": message, "type": kind, "code": None, "param": None}},
         status_code=status,
+        headers=headers_of(error) if error else None,
     )
