@@ -246,6 +246,33 @@ def test_encodings(text: str, name: str) -> None:
     assert "\n".join(line for _, line in opened(data).lines()) == prefix + TEXTS[text] * 3
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cp1250", "Práce se zabývá rozpoznáváním řeči. Žádná předchozí metoda toho nedosáhla, tvrdíme však opak."),
+        ("cp1250", "Zaproponowane podejście zmniejsza błąd o jedną trzecią. Żadna metoda tego nie osiągnęła."),
+        ("cp1250", "Egy új beszédfelismerő módszert mutat be; az adatok elérhetők, a hiba kisebb."),
+        ("cp1250", "author = {Šimůnek, Petr and Dvořák, Tomáš and Wiśniewski, Łukasz}, title = {Deep nets}"),
+        ("iso8859_2", "Zaproponowane podejście zmniejsza błąd o jedną trzecią. Żadna metoda tego nie osiągnęła."),
+        ("cp1254", "Bu çalışmada yeni bir konuşma tanıma yöntemi önerilmiştir; veriler erişime açıktır."),
+        ("cp1252", "Lýsir nýrri aðferð til að þekkja íslenskt talmál; tilraunir voru gerðar með fólki."),
+        ("cp1252", "Töö käsitleb kõne tuvastamist; õppimine on võimalik. Šokk."),
+        ("cp1252", "Author: Škoda and José Muñoz and François, René and Günther and Hélène, André"),
+        ("cp1252", "Um método de aprendizado; a solução não é nova, mas eficaz. Ações põem."),
+        ("cp1252", "El nº 1 de 5 m³, £5, by Jane Roe¹ and Kim Doe², ± 2 µm"),
+        ("mac_roman", "L’étude présente déjà une méthode où l’élève apprend."),
+        ("shift_jis", "本論文では、深層学習に基づく新しい音声認識手法を提案する。"),
+        ("euc_jp", "本論文では、深層学習に基づく新しい音声認識手法を提案する。"),
+        ("euc_kr", "본 논문에서는 심층 신경망에 기반한 새로운 음성 인식 방법을 제안한다."),
+        ("big5", "本文提出一種新的語音辨識方法，使用深度類神經網路，錯誤率降低三分之一。"),
+        ("koi8_r", "Предложен новый метод распознавания речи, основанный на глубоких сетях. Ошибка снижается."),
+        ("cp1253", "Στην εργασία προτείνεται μια νέα μέθοδος αναγνώρισης ομιλίας με βαθιά δίκτυα."),
+    ],
+)
+def test_older_encodings_are_told_apart(name: str, text: str) -> None:
+    assert opened(text.encode(name)).text() == text
+
+
 def test_latin_1_and_stray_bytes() -> None:
     assert encoding.decode("Müller und Gößwein über Äpfel, öfter für Übung".encode("latin-1")) == (
         "Müller und Gößwein über Äpfel, öfter für Übung"

@@ -1,8 +1,9 @@
 """Which character encoding bytes are in, and decoding that never fails.
 
-Order: byte order mark; UTF-16 by where the NUL bytes lie; UTF-8 if it is valid, or nearly; GB18030 if it is valid and
-reads as Chinese; Windows-1252 if accented letters stand within words of plain ones; charset-normalizer for what is
-left, held to the encodings that exports are known to come in.
+Order: byte order mark; UTF-16 by where the NUL bytes lie; UTF-8 if it is valid, or nearly; Japanese and Korean by their
+own letters; GB18030 if it is valid and reads as Chinese; Central European, Turkish and Macintosh text by signs within
+words that Western languages do not have; Windows-1252 if accented letters stand within words of plain ones;
+charset-normalizer for what is left, held to the encodings that exports are known to come in.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 
 # Windows-1252 leaves five bytes undefined; Latin-1 has (control) characters for them.
 _HIGH = {byte: bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in range(0x80, 0x100)}
+_CP1252 = {byte: sign for byte, sign in _HIGH.items() if byte < 0xA0}
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -26,6 +28,17 @@ _USUAL = re.compile(
 )
 _OTHERS = ["cp1252", "big5", "shift_jis", "euc_kr", "cp1251", "koi8_r", "cp1250", "cp1253", "cp1254"]
 _HIGH_LETTER = re.compile(r"([A-Za-z])?[\u00c0-\u024f](?=([A-Za-z])?)")
+# Read as Windows-1252, these stand within words only where the text is in a Central European encoding ("g³êboki",
+# "Tomáš", "£ukasz", Hungarian "nõk"), in Turkish or in the old one of the Macintosh ("prŽsente").
+_CENTRAL = re.compile(
+    r"[šžŠŽ\x8d\x8f\x9d](?=[A-Za-z\xe0-\xff])|(?<=[A-Za-z\xe0-\xff])[šž]|[a-z][³¿ªº¼¾±¶¹][a-z\xe0-\xff]|£[a-z]"
+)
+_HUNGARIAN = re.compile(r"[áéíóúöü].*?[a-zõû][õû][a-zõû]|[a-z][õû][a-z].*?[áéíóú]", re.DOTALL)
+_TURKISH = re.compile(r"[ýþð][a-zçöü].*?[a-zçöü][ýþð]", re.DOTALL)
+_MACINTOSH = re.compile(r"[a-z][ŽŠŸ\x8d\x8f\x9d‡ˆŒ][a-z]")
+# A word with a sign in it that is no letter: the reading is wrong.
+_TORN = re.compile(r"[^\W\d_][^\w\s\x00-\x7f‐-’…]+[^\W\d_]|[\x80-\x9f]")
+_HANGUL, _HIRAGANA = re.compile(r"[\uac00-\ud7a3]"), re.compile(r"[\u3041-\u3096]")
 SAMPLE = 1 << 16
 MIXED = "abstract-qa-mixed"
 
@@ -95,6 +108,8 @@ def _is_utf8(sample: bytes) -> bool:
 
 
 def _legacy(sample: bytes) -> str:
+    if eastern := _japanese_or_korean(sample):
+        return eastern
     try:
         text = codecs.getincrementaldecoder("gb18030")().decode(sample)
     except UnicodeDecodeError:
@@ -103,11 +118,11 @@ def _legacy(sample: bytes) -> str:
     # Two Latin-1 letters in a row also read as one Chinese character, but rarely as one of the common block in runs.
     if high and len(_CHINESE_TEXT.findall(text)) > 0.9 * high and re.search(f"{_CJK.pattern}{{2}}", text):
         return "gb18030"
-    western = sample.decode("cp1252", "replace")
+    western = sample.decode("latin-1").translate(_CP1252)
+    if other := _not_western(sample, western):
+        return other
     letters = list(_HIGH_LETTER.finditer(western))
-    if not letters and not re.search(
-        r"[^\x00-\x7f\u2010-\u203a\u20ac\u2122\xa0\xa7\xa9\xab\xae\xb0-\xb7\xbb-\xbe\xd7]", western
-    ):
+    if not letters and not re.search(r"[^\x00-\x7f\u2010-\u203a\u20ac\u2122\xa0-\xbf\xd7]", western):
         return "cp1252"  # nothing but typographic marks
     # Accented letters of Western languages stand among unaccented ones; those of other scripts stand in runs.
     if letters and sum(bool(found[1] or found[2]) for found in letters) > 0.6 * len(letters):
@@ -116,3 +131,37 @@ def _legacy(sample: bytes) -> str:
 
     best = from_bytes(sample, cp_isolation=_OTHERS).best()
     return best.encoding if best is not None else "cp1252"
+
+
+def _japanese_or_korean(sample: bytes) -> str | None:
+    """Where nearly all is Hangul, or a good part Hiragana; Chinese misread so is neither."""
+    for name, script, share in (("euc_kr", _HANGUL, 0.8), ("shift_jis", _HIRAGANA, 0.25), ("euc_jp", _HIRAGANA, 0.25)):
+        try:
+            text = codecs.getincrementaldecoder(name)().decode(sample)
+        except UnicodeDecodeError:
+            continue
+        high = sum(1 for char in text if char > "\x7f")
+        if len(script.findall(text)) > max(4, share * high):
+            return name
+    return None
+
+
+def _not_western(sample: bytes, text: str) -> str | None:
+    """The encoding of text that Windows-1252 is no good reading of, though it has no false letter."""
+    if _MACINTOSH.search(text):
+        return "mac_roman"
+    if not re.search("[áéíóúæÁÉÍÓÚÆ]", text) and _TURKISH.search(text):
+        return "cp1254"
+    high = sum(1 for char in text if char > "\x7f")
+    central = len(_CENTRAL.findall(text))
+    hungarian = not re.search("[ãçåæøñä]", text) and _HUNGARIAN.search(text)
+    few = central < 3 and re.search("[çñåà]|õ[^ã]*ä|ä[^ã]*õ", text)  # a name or two among Western ones, or Estonian
+    if not hungarian and (few or not central or central < high // 20):
+        return None
+    from charset_normalizer import from_bytes
+
+    found = {
+        match.encoding: match.chaos for match in from_bytes(sample, cp_isolation=["cp1250", "iso8859_2", "cp1252"])
+    }
+    torn = {name: len(_TORN.findall(sample.decode(name, "replace"))) for name in ("cp1250", "iso8859_2", "cp1252")}
+    return min(torn, key=lambda name: (torn[name], found.get(name, 1.0)))
