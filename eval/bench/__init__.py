@@ -1,0 +1,1 @@
+"""How fast the program is and how it grows, beside the plain tutorial pipeline: `python -m eval.bench`."""
