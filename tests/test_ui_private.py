@@ -40,7 +40,7 @@ def bert(server):
 def function(server, name, mount="/"):
     """Number of the event that a function of the page answers."""
     functions = server.mounts[mount].get_blocks().fns
-    return next(number for number, fn in functions.items() if fn.name == name)
+    return next(n for n, fn in functions.items() if fn.fn and fn.fn.__qualname__ == f"page.<locals>.{name}")
 
 
 def join(client, server, name, data, session=HASH):
@@ -177,8 +177,8 @@ def test_anothers_tab_is_not_heard_not_stopped_and_not_joined(server, anna, bert
     # The same number of a tab is another tab for another user.
     assert '"session_not_found":true' in events(bert, "annasother")
     assert bert.get(f"/gradio_api/call/ask/{hers['event_id']}").status_code == 404
-    stop = {"data": [], "fn_index": function(server, "stop"), "session_hash": "annasother"}
-    assert bert.post("/gradio_api/run/stop", json=stop).status_code == 200
+    stop = {"data": [], "fn_index": function(server, "stopped"), "session_hash": "annasother"}
+    assert bert.post("/gradio_api/run/any", json=stop).status_code == 200
     cancel = {"session_hash": "annasother", "fn_index": function(server, "typed"), "event_id": hers["event_id"]}
     assert bert.post("/gradio_api/cancel", json=cancel).status_code == 200
     time.sleep(0.5)
@@ -189,8 +189,8 @@ def test_anothers_tab_is_not_heard_not_stopped_and_not_joined(server, anna, bert
 
 
 def test_her_own_tab_can_stop_it(server, anna, hers):
-    stop = {"data": [], "fn_index": function(server, "stop"), "session_hash": "annasother"}
-    assert anna.post("/gradio_api/run/stop", json=stop).status_code == 200
+    stop = {"data": [], "fn_index": function(server, "stopped"), "session_hash": "annasother"}
+    assert anna.post("/gradio_api/run/any", json=stop).status_code == 200
     assert server.library.cancelled.wait(10)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rag.library import Library
 
 HERE = Path(__file__).parent
+SCRIPTS = ("script.js", "tabs.js")
 LARGEST_UPLOAD = "512mb"
 
 
@@ -160,8 +161,8 @@ def _signed_in(request: Request) -> str | None:
 
 
 def _scripts(language: Language, asks: bool) -> str:
-    files = ["script.js", "tabs.js", *(["account.js"] if asks else [])]
-    scripts = [path.read_text(encoding="utf-8") for name in files if (path := HERE / name).is_file()]
+    names = (*SCRIPTS, *(("account.js",) if asks else ()))
+    scripts = [(HERE / name).read_text(encoding="utf-8") for name in names]
     return "<script>" + "\n".join([f'const AQA_LANGUAGE = "{language}";', *scripts]) + "</script>"
 
 
