@@ -194,6 +194,14 @@ def test_an_exchange_is_read_back_exactly(tmp_path):
     assert exchange_html(again, EN) == exchange_html(exchange, EN)
 
 
+def test_an_answer_that_was_cut_short_says_so(tmp_path):
+    exchange = answered("How does KiteNet steer?", tmp_path)
+    note = "The model was stopped after 3 s."
+    cut = replace(exchange, answer=replace(exchange.answer, notes=(note,)))
+    assert note not in exchange_html(exchange, EN)
+    assert f'>{note}</p>' in exchange_html(cut, EN)
+
+
 def test_stopped_and_failed_say_so():
     exchange = new_exchange("What?", Filters())
     assert "Stopped" in exchange_html(exchange.ended("stopped"), EN)
