@@ -100,7 +100,8 @@ def cases(home: Path) -> Iterator[Case]:
         if path.is_file():
             for how in DAMAGES:
                 yield Case(path.relative_to(home).as_posix(), how)
-    with closing(sqlite3.connect(home / FILE_NAME)) as database:
+    # Read-only, since closing the last connection that may write empties the write-ahead log.
+    with closing(sqlite3.connect(f"{(home / FILE_NAME).as_uri()}?mode=ro", uri=True)) as database:
         keys = [key for (key,) in database.execute("SELECT key FROM manifest")]
     for key in keys:
         yield from (Case(f"manifest {key}", how) for how in ("nonsense", "removed"))

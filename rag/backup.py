@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
-from rag.database import FILE_NAME, Database
+from rag.database import FILE_NAME, SCHEMA, SCHEMA_VERSION, Database
 from rag.errors import InputError, LibraryDamaged, LibraryEmpty, StorageError
 from rag.locks import WRITE_WAIT_S, Lock
 from rag.settings import Settings
+
+TABLES = frozenset(re.findall(r"CREATE TABLE (\w+)", SCHEMA))
 
 
 def backup(settings: Settings, file: Path) -> int:
@@ -35,7 +38,8 @@ def backup(settings: Settings, file: Path) -> int:
         raise StorageError(f"{file} cannot be written ({error.strerror or error}).") from error
     finally:
         database.close()
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that is read-only refuses even for what is not there
+            partial.unlink(missing_ok=True)
     return _count(file)
 
 
@@ -47,6 +51,7 @@ def restore(settings: Settings, file: Path) -> int:
     """
     try:
         count = _count(file)
+        _check_layout(file)
     except (sqlite3.Error, OSError) as error:
         raise InputError(f"{file} is no backup of a library ({error}); `abstract-qa backup FILE` writes one.") from None
     home = settings.home
@@ -79,6 +84,20 @@ def _count(file: Path) -> int:
         if found != "ok":
             raise sqlite3.DatabaseError(found)
         return int(connection.execute("SELECT count(*) FROM papers WHERE state != 2").fetchone()[0])
+
+
+def _check_layout(file: Path) -> None:
+    """sqlite3.DatabaseError where `file` lacks what a library has, or has what could act by itself."""
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        found = dict(connection.execute("SELECT name, type FROM sqlite_master"))
+        for name, kind in found.items():
+            if kind not in ("table", "index"):
+                raise sqlite3.DatabaseError(f"it holds a {kind}, {name}")
+        if missing := TABLES - found.keys():
+            raise sqlite3.DatabaseError(f"it has no {', '.join(sorted(missing))}")
+        manifest = dict(connection.execute("SELECT key, value FROM manifest"))
+        if manifest.get("schema") != SCHEMA_VERSION:
+            raise sqlite3.DatabaseError(f"its layout is {manifest.get('schema', 'unknown')}, not {SCHEMA_VERSION}")
 
 
 def _make_way(home: Path) -> None:

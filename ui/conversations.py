@@ -6,6 +6,8 @@ import sqlite3
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +45,8 @@ class Conversations:
     def __init__(self, home: Path) -> None:
         path = home / "conversations.sqlite"
         self._lock = threading.RLock()
+        # Exchanges that this process is answering now, perhaps for another tab than the one that looks.
+        self.answering: set[str] = set()
         try:
             home.mkdir(parents=True, exist_ok=True)
             _check_log(path.with_name(f"{path.name}-wal"))
@@ -51,12 +55,22 @@ class Conversations:
             self._db.execute("PRAGMA foreign_keys=ON")
             self._db.executescript(_SCHEMA)
         except (sqlite3.Error, OSError) as error:
-            raise StorageError(f"{path} cannot be used ({error}); move it away to start without it.") from None
+            raise _refused(path, error, "move it away to start without it") from None
+        self._path = path
 
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
             self._db.close()
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Alone, all of it or nothing. Raises StorageError."""
+        try:
+            with self._lock, self._db:
+                yield
+        except sqlite3.Error as error:
+            raise _refused(self._path, error, "look after the disk and its rights") from error
 
     def listed(self, user: str, text: str = "") -> tuple[Summary, ...]:
         """The user's conversations, last changed first; `text` has to be in title, question or answer."""
@@ -89,7 +103,7 @@ class Conversations:
     def begin(self, user: str, question: str) -> Conversation:
         """A new conversation named after its first question."""
         conversation = Conversation(uuid.uuid4().hex, _title(question))
-        with self._lock, self._db:
+        with self._written():
             self._db.execute(
                 "INSERT INTO conversation VALUES (?, ?, ?, ?)",
                 (conversation.conversation_id, user, conversation.title, time.time()),
@@ -98,7 +112,7 @@ class Conversations:
 
     def save(self, user: str, conversation: Conversation) -> None:
         """Keep the exchanges of the conversation as they are now; nothing happens when it is no longer the user's."""
-        with self._lock, self._db:
+        with self._written():
             changed = self._db.execute(
                 "UPDATE conversation SET changed = ? WHERE id = ? AND user = ?",
                 (time.time(), conversation.conversation_id, user),
@@ -113,7 +127,7 @@ class Conversations:
 
     def put(self, user: str, conversation_id: str, exchange: Exchange) -> None:
         """Keep one exchange of a conversation as it is now, in its place; nothing happens when it is not the user's."""
-        with self._lock, self._db:
+        with self._written():
             changed = self._db.execute(
                 "UPDATE conversation SET changed = ? WHERE id = ? AND user = ?", (time.time(), conversation_id, user)
             )
@@ -128,7 +142,7 @@ class Conversations:
         title = _title(title)
         if not title:
             return False
-        with self._lock, self._db:
+        with self._written():
             found = self._db.execute(
                 "UPDATE conversation SET title = ? WHERE id = ? AND user = ?", (title, conversation_id, user)
             )
@@ -136,7 +150,7 @@ class Conversations:
 
     def delete(self, user: str, conversation_id: str) -> bool:
         """Delete the conversation and all in it; False where there is none of that id."""
-        with self._lock, self._db:
+        with self._written():
             found = self._db.execute("DELETE FROM conversation WHERE id = ? AND user = ?", (conversation_id, user))
         return bool(found.rowcount)
 
@@ -152,6 +166,13 @@ class Conversations:
             return None
         exchange = _read(row[1])
         return None if exchange is None else (row[0], exchange)
+
+
+def _refused(path: Path, error: Exception, advice: str) -> StorageError:
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_FULL"):
+        return StorageError(f"The disk that holds {path.parent} is full; make room.")
+    return StorageError(f"{path} cannot be used ({error}); {advice}.")
 
 
 def _start(path: Path) -> bytes:

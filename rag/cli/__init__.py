@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import click
@@ -31,6 +32,9 @@ def cli(context: click.Context, home: str | None) -> None:
     context.obj = home
 
 
+# What the disk that output goes to may answer; any other OSError that gets here is a defect.
+DISK_REFUSES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO})
+
 for command in (ask, backup, doctor, evaluate, ingest, keys, models, papers, reindex, restore, search, serve, users):
     cli.add_command(command)
 
@@ -55,4 +59,9 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of our output went away (`| head`): nothing is wrong, and nothing can be said to it.
         sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in DISK_REFUSES:
+            raise
+        click.echo(f"abstract-qa: {error.filename or 'The output'} cannot be written ({error.strerror}).", err=True)
         sys.exit(1)
