@@ -13,7 +13,7 @@ from ui.cards import dialog
 from ui.chat import Asked, Chat
 from ui.composer import active_filters, composer, field_values, notice, typed_filters, venue_choices
 from ui.conversations import Conversations
-from ui.desk import Desk
+from ui.desk import MOST_AT_ONCE, Desk
 from ui.evaluation_tab import evaluation_tab
 from ui.header import header, panel
 from ui.library_tab import library_tab
@@ -23,7 +23,8 @@ from ui.settings_tab import settings_tab
 from ui.text import Language, Words
 from ui.users import user_of
 
-AT_ONCE = 16
+# More than the desk takes, so that it is the desk that says when there are too many: Gradio's own queue is not seen.
+AT_ONCE = MOST_AT_ONCE + 4
 HIDDEN: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 _BIND = "window.aqa.bind(element, {act: (data) => trigger('act', data), ask: (data) => trigger('ask', data)})"
 
