@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rag import store
 from rag.errors import LibraryDamaged, SettingsError, StorageError
 from rag.types import Chunk, Paper
 
@@ -39,6 +39,8 @@ HNSW: CreateHNSWConfiguration = {
     "sync_threshold": 1000,
     "batch_size": 100,
 }
+# The key of a collection's metadata under which the embedder's fingerprint stands, once it holds vectors.
+MADE_BY = "fingerprint"
 # Components of vectors that differ by less are the same: vectors are stored in half precision.
 SAME = 1e-3
 DATABASE = "chroma.sqlite3"
@@ -108,6 +110,22 @@ class Dense:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def name(self) -> str:
+        """The collection's name."""
+        return self._collection.name
+
+    @property
+    def made_by(self) -> str:
+        """Fingerprint of the embedder that the collection was claimed for; empty for a new one."""
+        return str((self._collection.metadata or {}).get(MADE_BY, ""))
+
+    def claim(self, fingerprint: str) -> None:
+        """Say that the collection holds vectors of the embedder with that fingerprint."""
+        if self.made_by != fingerprint:
+            with _translated(self.place):
+                self._collection.modify(metadata={MADE_BY: fingerprint})
 
     def count(self) -> int:
         """Chunks in the index."""
@@ -190,13 +208,24 @@ class Dense:
                 self._collection.query(query_embeddings=np.asarray(first), n_results=1, include=[])
 
     @staticmethod
-    def drop(address: str, collection: str) -> None:
-        """Remove a collection from a Chroma server; one that is not there does not matter."""
+    def drop(address: str, collection: str, made_by: Container[str]) -> bool:
+        """Remove a collection from a Chroma server, unless it was claimed for an embedder that is not in `made_by`.
+
+        Returns whether the name is free now.
+        """
+        from chromadb.errors import NotFoundError
+
         client = _client(address)
         try:
             with _translated(address):
-                if collection in {known.name for known in client.list_collections()}:
-                    client.delete_collection(collection)
+                try:
+                    claimed = (client.get_collection(collection, embedding_function=None).metadata or {}).get(MADE_BY)
+                except NotFoundError:
+                    return True
+                if claimed is not None and claimed not in made_by:
+                    return False
+                client.delete_collection(collection)
+                return True
         finally:
             _close(client)
 
@@ -225,21 +254,25 @@ def _client(place: Path | str) -> Client:
         with _translated(place):
             place.mkdir(parents=True, exist_ok=True)
             return cast("Client", chromadb.PersistentClient(str(place), settings=settings))
-    address = urlsplit(place)
-    if address.scheme not in ("http", "https") or not address.hostname:
-        raise SettingsError(f"store = {place!r} is no address of a Chroma server; expected http://HOST:PORT.")
-    secure = address.scheme == "https"
+    address = store.parse(place)
+    store.check(address)
     with _translated(place):
-        port = address.port or (443 if secure else 8000)
-        return cast("Client", chromadb.HttpClient(address.hostname, port, ssl=secure, settings=settings))
+        client = chromadb.HttpClient(address.host, address.port, ssl=address.secure, settings=settings)
+    # Chroma's own client waits for ever.
+    _session(client).timeout = store.ANSWER_S
+    return cast("Client", client)
+
+
+def _session(part: Any) -> Any:
+    """The connections of a client of a server; None for an embedded one."""
+    return getattr(getattr(part, "_server", None), "_session", None)
 
 
 def _close(client: Client) -> None:
     client.close()
     # Chroma 1.5 leaves the connections to a server open, its own and those of the client it makes for administration.
     for part in (client, client._admin_client):
-        session = getattr(getattr(part, "_server", None), "_session", None)
-        if session is not None:
+        if (session := _session(part)) is not None:
             session.close()
 
 

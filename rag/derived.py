@@ -7,15 +7,16 @@ one that is made anew gets the next number, so that whoever still reads the old 
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 from rag.analysis import ANALYSIS
 from rag.chunking import stored_chunks
 from rag.dense import COLLECTION, DATABASE, SYNCED, Dense, DenseItem, chunk_id, sound
-from rag.errors import LibraryDamaged
+from rag.errors import LibraryDamaged, StorageError
 from rag.lexical import Lexical
 from rag.locks import Gate, SharedLock
 from rag.records import LEAVING, PENDING, STORED, FloatArray, PaperVectors, Records
@@ -51,11 +52,14 @@ class Derived:
     # Reading
 
     def query(self, vector: FloatArray, n: int) -> list[tuple[int, float]] | None:
-        """As `Dense.query`; None while the index is being written.
+        """As `Dense.query`; None while an embedded index is being written.
 
         An embedded Chroma that meets entries another process has written takes them into its own copy and may write
-        that to the same files; so it is asked only while nobody writes, and opened anew when somebody has.
+        that to the same files; so it is asked only while nobody writes, and opened anew when somebody has. A server
+        sees to that itself.
         """
+        if self._store:
+            return self._query_server(vector, n)
         with self._lock.shared() as free:
             if not free:
                 return None
@@ -64,6 +68,24 @@ class Derived:
                 if not self._store and not self._dense_folder().is_dir():
                     return []
                 return self.dense().query(vector, n)
+
+    def _query_server(self, vector: FloatArray, n: int) -> list[tuple[int, float]]:
+        with self._gate.passing():
+            generation = self._records.generation
+            if self._dense_seen != generation:
+                self._must_be_sound()
+                self._dense_seen = generation
+            dense = self.dense()
+            try:
+                return dense.query(vector, n)
+            except StorageError:
+                if dense.name == self._collection():
+                    raise
+        # Another process has made the index anew, in another collection.
+        with self._gate.alone():
+            self._drop_handle()
+        with self._gate.passing():
+            return self.dense().query(vector, n)
 
     def search(
         self, text: str, n: int, venues: Sequence[str] | None, years: tuple[int | None, int | None]
@@ -93,13 +115,10 @@ class Derived:
         """The dense index, opened. Raises LibraryDamaged where its files are not what they were."""
         with self._opening:
             if self._dense is None:
-                problem = self.dense_problem()
-                if problem:
-                    raise LibraryDamaged(
-                        f"The vector index is damaged: {problem}; `abstract-qa doctor --repair` mends it."
-                    )
+                self._must_be_sound()
                 dense = Dense(self._dense_place(), self._collection())
                 try:
+                    self._must_be_own(dense)
                     # The files are read at the first question; that has to happen while nobody writes them.
                     dense.load()
                 except BaseException:
@@ -107,6 +126,22 @@ class Derived:
                     raise
                 self._dense = dense
             return self._dense
+
+    def _must_be_sound(self) -> None:
+        problem = self.dense_problem()
+        if problem:
+            raise LibraryDamaged(f"The vector index is damaged: {problem}; `abstract-qa doctor --repair` mends it.")
+
+    def _must_be_own(self, dense: Dense) -> None:
+        """Raises LibraryDamaged for a collection on a server that is not what this library wrote there."""
+        manifest = self._records.manifest()
+        if not self._store or f"{self._dense_part} at" not in manifest or dense.made_by == manifest.get("fingerprint"):
+            return
+        what = "holds vectors of another embedder" if dense.made_by else "is not there any more"
+        raise LibraryDamaged(
+            f"The collection {dense.name} on the Chroma server at {self._store} {what}; "
+            "`abstract-qa doctor --repair` makes a new one from the library."
+        )
 
     def lexical(self) -> Lexical:
         """The lexical index, opened. Raises LibraryDamaged where its files are not what they were."""
@@ -212,6 +247,7 @@ class Derived:
             return 0, 0
         with self._lock.exclusive():
             dense, lexical = self.dense(), self.lexical()
+            self._claim(dense)
             for start in range(0, max(1, len(pending)), PORTION):
                 rows = pending[start : start + PORTION]
                 first = start == 0
@@ -238,6 +274,11 @@ class Derived:
                 self._dense_seen = self._lexical_seen = generation
         return len(pending), len(leaving)
 
+    def _claim(self, dense: Dense) -> None:
+        """An embedded index lies with its library; a collection on a server says itself what made it."""
+        if self._store:
+            dense.claim(self._records.manifest().get("fingerprint", ""))
+
     def _settle(self, writing: Writing) -> int:
         """Say in the database that both indexes are in step with it, and what their files look like.
 
@@ -252,14 +293,20 @@ class Derived:
         writing.stamps(LEXICAL, stamp(folder, _lexical_names(folder), self._records.stamps(LEXICAL)))
         return generation
 
-    def rebuild_dense(self, progress: Callable[[int, int], None] = silent) -> None:
-        """Make the dense index anew from the stored vectors. `progress` gets papers done and to do."""
-        number = self._number(self._dense_part) + 1
+    def rebuild_dense(self, progress: Callable[[int, int], None] = silent, was: str = "") -> None:
+        """Make the dense index anew from the stored vectors. `progress` gets papers done and to do.
+
+        `was` is the fingerprint of the embedder that the old index was made with, where that was another.
+        """
+        own = {was, self._records.manifest().get("fingerprint", "")}
+        old = self._number(self._dense_part)
         with self._lock.exclusive(), self._gate.alone():
             self._let_go()
-            self._drop_dense(number)  # what an earlier try left behind
+            # What an earlier try left behind goes; what a copy of this library has on the same server stays.
+            number = next(number for number in itertools.count(old + 1) if self._drop_dense(number, own))
             dense = Dense(self._dense_place(number), self._collection(number))
             try:
+                self._claim(dense)
                 rows = self._records.rows()
                 counts: dict[int, int] = {}
                 for part in _portions(rows):
@@ -276,7 +323,7 @@ class Derived:
                 if not self._store:
                     folder = self._dense_folder(number)
                     writing.stamps(DENSE, stamp(folder, _dense_names(folder)))
-            self._drop_dense(number - 1)
+            self._drop_dense(old, own)
 
     def rebuild_lexical(self) -> None:
         """Make the lexical index anew from the stored papers."""
@@ -303,15 +350,12 @@ class Derived:
         in_step = {key: generation for key, value in manifest.items() if key.endswith(" at") and value == known}
         writing.set(**(in_step | {part: number, f"{part} at": generation}))
 
-    def _drop_dense(self, number: int) -> None:
+    def _drop_dense(self, number: int, own: Container[str]) -> bool:
+        """Remove a dense index; False where it is not this library's. `own` are fingerprints of its embedders."""
         if not self._store:
             _remove(self._dense_folder(number))
-        elif number >= 0:
-            Dense.drop(self._store, self._collection(number))
-
-
-def _damaged(name: str, problem: str) -> LibraryDamaged:
-    return LibraryDamaged(f"The {name} index is damaged: {problem}; `abstract-qa doctor --repair` mends it.")
+            return True
+        return Dense.drop(self._store, self._collection(number), own)
 
 
 def _items(row: int, paper: Paper, vectors: PaperVectors) -> list[DenseItem]:

@@ -26,11 +26,14 @@ class Finding:
     mend: str = ""
 
 
-def examine(home: Path | None, *, repair: bool = False) -> tuple[Finding, ...]:
-    """All findings for the library under `home` (None: the default one); `repair` first mends what can be mended."""
+def examine(home: Path | None, *, repair: bool = False, store: str | None = None) -> tuple[Finding, ...]:
+    """All findings for the library under `home` (None: the default one); `repair` first mends what can be mended.
+
+    `store` is the address of a Chroma server, None for what the settings say.
+    """
     findings = [_python(), *_packages(), *_machine()]
     try:
-        settings = load_settings(home)
+        settings = load_settings(home, store=store)
     except AbstractQAError as error:
         return (*findings, Finding(False, str(error)))
     findings.append(Finding(True, f"home: {settings.home}"))
@@ -79,7 +82,7 @@ def _models(settings: Settings) -> Iterator[Finding]:
 
 
 def _library(settings: Settings, repair: bool) -> Iterator[Finding]:
-    here = f" --home {settings.home}"
+    here = f" --home {settings.home}" + (f" --store {settings.store}" if settings.store else "")
     if not (settings.home / "library.sqlite").is_file():
         yield Finding(False, "no library yet", f"abstract-qa ingest PATH{here}")
         return

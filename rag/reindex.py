@@ -27,6 +27,7 @@ def embed_anew(records: Records, derived: Derived, encoder: Encoder, progress: C
 
     The caller holds the library's write lock. Killed at any moment, the library serves the old vectors, or the new.
     """
+    was = records.manifest().get("fingerprint", "")
     target = orjson.dumps(made_by(encoder)).decode()
     with records.transaction() as connection:
         if records.manifest().get("next") != target:
@@ -56,7 +57,7 @@ def embed_anew(records: Records, derived: Derived, encoder: Encoder, progress: C
         # Every vector index, on whatever server, now holds what is no longer so.
         connection.execute("UPDATE manifest SET value = '-1' WHERE key LIKE ?", [f"{DENSE}% at"])
         connection.execute("INSERT OR IGNORE INTO manifest VALUES (?, '-1')", [f"{DENSE} at"])
-    derived.rebuild_dense()
+    derived.rebuild_dense(was=was)
 
 
 def _drop(connection: sqlite3.Connection, ending: str) -> None:

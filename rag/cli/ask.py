@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened
+from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened, store_option
 from rag.errors import InputError
 from rag.types import LISTS, Answer, Citation, RankedPaper, Turn
 
@@ -16,6 +16,7 @@ from rag.types import LISTS, Answer, Citation, RankedPaper, Turn
 @click.command()
 @click.argument("question")
 @home_option
+@store_option
 @filter_options
 @click.option("--history", type=click.Path(exists=True, dir_okay=False), help="JSON list of earlier messages.")
 @click.option("-k", type=click.IntRange(1, 50), default=None, help="Papers to consider.")
@@ -93,6 +94,7 @@ def read_history(path: str) -> tuple[Turn, ...]:
 @click.command()
 @click.argument("query")
 @home_option
+@store_option
 @filter_options
 @click.option("-k", type=click.IntRange(1, 1000), default=10, show_default=True, help="Papers to show.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")

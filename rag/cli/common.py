@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rag.library import Library
     from rag.models import PullProgress
 
+_STORE = "abstract_qa.store"
 F = TypeVar("F", bound=Callable[..., Any])
 _YEARS = re.compile(r"(?P<first>\d{4})(?:\s*[-–]\s*(?P<last>\d{4}))?")
 
@@ -27,6 +28,28 @@ def home_option(command: F) -> F:
     return click.option("--home", type=click.Path(path_type=str), default=None, help="Where the library lives.")(
         command
     )
+
+
+def store_option(command: F) -> F:
+    """`--store`, which `opened` and `store_of` read."""
+    return click.option(
+        "--store",
+        default=None,
+        metavar="URL",
+        expose_value=False,
+        callback=_keep_store,
+        help="Chroma server that holds the vector index (default: none, it is in the home).",
+    )(command)
+
+
+def _keep_store(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    context.meta[_STORE] = value
+
+
+def store_of() -> str | None:
+    """The Chroma server named by the command; None where it names none."""
+    named: str | None = click.get_current_context().meta.get(_STORE)
+    return named
 
 
 def filter_options(command: F) -> F:
@@ -67,6 +90,7 @@ def opened(home: str | None, *, write: bool = False, embed: bool = True, **setti
     from rag import quiet
     from rag.library import Library
 
+    settings.setdefault("store", store_of())
     with Library.open(home_of(home), write=write, embed=embed, progress=show_pull(), **settings) as library:
         quiet.keep_under(library.settings.home)
         for note in library.index.notes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rag.cli.common import echo_json, home_of, home_option, opened, plural
+from rag.cli.common import echo_json, home_of, home_option, opened, plural, store_option
 from rag.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ PROGRESS_EVERY = 10  # questions between two lines of progress where standard er
 @click.command("eval")
 @click.argument("set_", metavar="SET", type=click.Path(path_type=Path))
 @home_option
+@store_option
 @click.option("--retrieval-only", is_flag=True, help="Score the ranking of papers alone; no answers are written.")
 @click.option("--llm", default=None, help="Model: known name, folder, GGUF file, hub id or http(s) address.")
 @click.option("--no-llm", is_flag=True, help="Answer with the evidence sentences themselves, without a model.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rag.cli.common import echo_json, home_of, home_option, opened, plural, show_pull
+from rag.cli.common import echo_json, home_of, home_option, opened, plural, show_pull, store_of, store_option
 
 if TYPE_CHECKING:
     from rag.ingest import FileReport, IngestProgress, IngestReport
@@ -22,6 +22,7 @@ SHOWN_CHARACTERS = 80
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(allow_dash=True))
 @home_option
+@store_option
 @click.option("--sample", is_flag=True, help="Read the sample library that comes with the program.")
 @click.option("--prune", is_flag=True, help="Also remove papers that these files held before and no longer hold.")
 @click.option("--format", "format_", default=None, help="Take the files to be of this format (default: found out).")
@@ -72,11 +73,13 @@ def ingest(
 
 @click.command()
 @home_option
+@store_option
 def reindex(home: str | None) -> None:
     """Embed all papers anew, for the embedder and chunking now set, and rebuild both indexes."""
     from rag.library import Library
 
-    with Library.open(home_of(home), write=True, progress=show_pull(), rebuild=True) as library:
+    home_, store = home_of(home), store_of()
+    with Library.open(home_, write=True, progress=show_pull(), rebuild=True, store=store) as library:
         click.echo(f"Rebuilt the index of {plural(library.count(), 'paper')}.")
 
 

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import click
 
-from rag.cli.common import home_of, home_option, plural
+from rag.cli.common import home_of, home_option, plural, store_of, store_option
 
 
 @click.command()
 @home_option
+@store_option
 @click.option("--repair", is_flag=True, help="Mend what can be mended.")
 def doctor(home: str | None, repair: bool) -> None:
     """What is installed, what library is there, what is missing, and the command that mends it."""
     from rag.doctor import examine
 
-    findings = examine(home_of(home), repair=repair)
+    findings = examine(home_of(home), repair=repair, store=store_of())
     for finding in findings:
         mark = {True: click.style("ok", fg="green"), False: click.style("!!", fg="red")}[finding.good]
         click.echo(f"{mark}  {finding.what}" + (f"\n    mend: {finding.mend}" if finding.mend else ""))

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened, plural
+from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened, plural, store_option
 from rag.export import FORMATS, Format
 from rag.export import export as export_pieces
 
@@ -21,6 +21,7 @@ def papers() -> None:
 
 @papers.command("list")
 @home_option
+@store_option
 @filter_options
 @click.option("--text", default=None, help="Only papers whose title, authors or abstract contain this.")
 @click.option("--source", default=None, help="Only papers read from this file.")
@@ -57,6 +58,7 @@ def list_(
 @papers.command()
 @click.argument("reference")
 @home_option
+@store_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def show(reference: str, home: str | None, as_json: bool) -> None:
     """Everything known of the paper REFERENCE: an id, DOI, arXiv id, exact title or FILE#POSITION."""
@@ -96,6 +98,7 @@ def _lines(paper: Paper) -> list[str]:
 @papers.command()
 @click.argument("references", nargs=-1, required=True)
 @home_option
+@store_option
 def remove(references: tuple[str, ...], home: str | None) -> None:
     """Remove the papers named. Reading their file again brings them back."""
     with opened(home, write=True, embed=False) as library:
@@ -105,6 +108,7 @@ def remove(references: tuple[str, ...], home: str | None) -> None:
 
 @papers.command()
 @home_option
+@store_option
 @filter_options
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="bibtex", show_default=True)
 @click.option("--text", default=None, help="Only papers whose title, authors or abstract contain this.")

@@ -6,11 +6,12 @@ from typing import Literal
 
 import click
 
-from rag.cli.common import home_option, opened
+from rag.cli.common import home_option, opened, store_option
 
 
 @click.command()
 @home_option
+@store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=7860, show_default=True, help="Port to listen on.")
 @click.option("--llm", default=None, help="Model: known name, folder, GGUF file, hub id or http(s) address.")
