@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from rag.errors import AbstractQAError, InputError
 from ui.limits import TooMany
+from ui.logs import REQUEST_ID
 
 _MEANINGS = {
     400: "What was given cannot be used; the sentence says why",
@@ -105,7 +106,8 @@ def install(app: FastAPI) -> None:
         return problem("InputError", f"{where or 'The body'}: {first['msg']}.".encode("utf-8", "replace").decode(), 422)
 
     async def failed(_request: Request, _error: Exception) -> JSONResponse:
-        return problem("ServerError", "The server failed at this; its log says why.", 500)
+        said = f"The server failed at this; its log says why, under {REQUEST_ID.get()}."
+        return problem("ServerError", said, 500)
 
     app.add_exception_handler(AbstractQAError, told)
     app.add_exception_handler(HTTPException, refused)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
@@ -51,7 +52,8 @@ async def events(
             tell(None)
 
     # Not one of the loop's own threads: there are few, and a question may wait for the model for minutes.
-    threading.Thread(target=work, daemon=True, name="question").start()
+    within = contextvars.copy_context()  # of the request, whose id the log has
+    threading.Thread(target=within.run, args=(work,), daemon=True, name="question").start()
     looked = loop.time()
     try:
         while True:
