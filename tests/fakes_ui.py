@@ -204,9 +204,9 @@ class FakeLibrary:
         asked = Question(
             question,
             standalone,
-            standalone,
+            "what of it" if _is_chinese(question) else standalone,
             filters=filters,
-            language="zh" if any("\u4e00" <= c <= "\u9fff" for c in question) else "en",
+            language="zh" if _is_chinese(question) else "en",
         )
         ranked = self._ranked(filters, k or 5)
         yield Stage("understanding")
@@ -269,6 +269,10 @@ class FakeLibrary:
             time.sleep(self.pause * times)
 
 
+def _is_chinese(text: str) -> bool:
+    return any("\u4e00" <= c <= "\u9fff" for c in text)
+
+
 def _passes(paper: Paper, filters: Filters) -> bool:
     if filters.venue and filters.venue.lower() not in (paper.venue or "").lower():
         return False
@@ -299,8 +303,8 @@ def _answer(
     )
 
 
-def built(library: FakeLibrary) -> Any:
-    """The application over `library`, its model not warmed.
+def built(library: FakeLibrary, warm: bool = False) -> Any:
+    """The application over `library`; `warm` loads its model.
 
     Made inside a running loop: without one Gradio makes a loop for each page and leaves it open.
     """
@@ -308,7 +312,7 @@ def built(library: FakeLibrary) -> Any:
     async def make() -> Any:
         from ui.app import build
 
-        return build(library, warm=False)  # type: ignore[arg-type]
+        return build(library, warm=warm)  # type: ignore[arg-type]
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, make()).result()

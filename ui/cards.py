@@ -95,6 +95,15 @@ def card(
     )
 
 
+def export_buttons(words: Words) -> str:
+    """What can be saved of a conversation: its sources in three formats, and itself."""
+    formats = ("bibtex", "BibTeX"), ("ris", "RIS"), ("markdown", "Markdown")
+    return "".join(
+        f'<button type="button" class="aqa-link" data-act="export" data-format="{name}">{escape(label)}</button>'
+        for name, label in (*formats, ("conversation", words("export_conversation")))
+    )
+
+
 def dialog(paper: Paper, words: Words, shown: str) -> str:
     """One paper by itself, in a dialog that `script.js` opens; `shown` changes with every showing."""
     close = escape(words("close"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from rag.errors import AbstractQAError
+from rag.errors import AbstractQAError, StorageError
 from rag.events import Token
 from rag.types import Filters, Turn
 from ui.conversations import Conversations
@@ -66,8 +66,12 @@ class Chat:
         return "".join(exchange_html(one, self.words, last=False) for one in conversation.exchanges)
 
     def _settled(self, exchange: Exchange) -> Exchange:
-        """An exchange that was never finished, because the server or the tab went away, says so."""
-        return exchange.ended("stopped", self.words("interrupted")) if exchange.state == "running" else exchange
+        """An exchange that was never finished, because the server or the tab went away, or not yet, says so."""
+        if exchange.state != "running":
+            return exchange
+        if exchange.exchange_id in self.kept.answering:
+            return replace(exchange, error=self.words("elsewhere"))
+        return exchange.ended("stopped", self.words("interrupted"))
 
     def listed(self, user: str, current: str | None, text: str = "") -> str:
         """HTML of the user's conversations."""
@@ -98,11 +102,12 @@ class Chat:
         history = () if asked.alone else before.history()
         exchange = new_exchange(text, filters, asked.alone)
         conversation = before.with_exchange(exchange)
+        self.kept.answering.add(exchange.exchange_id)
         self.kept.save(user, conversation)
         earlier = self._drawn(before)
         known = conversation.conversation_id
-        yield known, earlier, exchange_html(exchange, self.words), self.listed(user, known)
         try:
+            yield known, earlier, exchange_html(exchange, self.words), self.listed(user, known)
             for exchange in self._answered(exchange, sent, owner, history, k):  # noqa: B020 - the exchange as it grows
                 yield known, earlier, exchange_html(exchange, self.words), None
         except GeneratorExit:
@@ -111,8 +116,16 @@ class Chat:
         finally:
             if exchange.state == "running":
                 exchange = exchange.ended("stopped")
-            self.kept.put(user, known, exchange)
+            self.kept.answering.discard(exchange.exchange_id)
+            self._kept(user, known, exchange)
         yield known, earlier, exchange_html(exchange, self.words), self.listed(user, known)
+
+    def _kept(self, user: str, conversation_id: str, exchange: Exchange) -> None:
+        """Keep what came of the question. Where that fails, as when the server ends, it counts as interrupted."""
+        try:
+            self.kept.put(user, conversation_id, exchange)
+        except StorageError as error:
+            LOG.warning("an answer was not kept: %s", error)
 
     def _answered(
         self, exchange: Exchange, sent: str, owner: str, history: Sequence[Turn], k: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ui.cards import export_buttons
 from ui.icons import icon
 from ui.preferences import Preferences
 from ui.prose import escape
@@ -32,11 +33,6 @@ def header(papers: int, words: Words, preferred: Preferences | None = None) -> s
 
 def panel(words: Words) -> str:
     """The sources panel with nothing in it. Its data attributes are the words that `script.js` needs."""
-    formats = "".join(
-        f'<button type="button" class="aqa-link" data-act="export" data-format="{name}">{label}</button>'
-        for name, label in (("bibtex", "BibTeX"), ("ris", "RIS"), ("markdown", "Markdown"))
-    )
-    conversation = escape(words("export_conversation"))
     return (
         f'<aside class="aqa-sources" aria-label="{escape(words("sources"))}" '
         f'data-hint="{escape(words("sources_hint"))}" data-copied="{escape(words("copied"))}" '
@@ -47,7 +43,6 @@ def panel(words: Words) -> str:
         f'data-seconds="{escape(words("seconds", s="{s}"))}">'
         f'<div class="aqa-sources-head"><h2>{escape(words("sources"))} <span class="aqa-count"></span></h2>'
         f'<details class="aqa-export" hidden><summary>{escape(words("export"))}{icon("chevron")}</summary>'
-        f'<div class="aqa-export-menu">{formats}<button type="button" class="aqa-link" data-act="export" '
-        f'data-format="conversation">{conversation}</button></div></details></div>'
+        f'<div class="aqa-export-menu">{export_buttons(words)}</div></details></div>'
         f'<div class="aqa-mount"><p class="aqa-note">{escape(words("sources_hint"))}</p></div></aside>'
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby, zip_longest
 
 from rag.types import AnswerSentence, Filters, Match, Paper, Question
-from ui.cards import meta, sources
+from ui.cards import export_buttons, meta, sources
 from ui.exchange import Exchange
 from ui.followups import follow_ups
 from ui.icons import icon
@@ -35,7 +35,9 @@ def exchange_html(exchange: Exchange, words: Words, *, last: bool = True) -> str
         f"{_notes(exchange, words)}{_body(exchange, words)}{_status(exchange, words)}"
         f"{'' if busy else _foot(exchange, words)}</div>"
         f'<details class="aqa-inline-sources"{"" if cards else " hidden"}><summary>{escape(words("sources"))} '
-        f'<span class="aqa-count">{len(exchange.papers)}</span></summary><div class="aqa-mount"></div></details>'
+        f'<span class="aqa-count">{len(exchange.papers)}</span></summary>'
+        f'<div class="aqa-inline-export">{export_buttons(words)}</div>'
+        f'<div class="aqa-mount"></div></details>'
         f'<div class="aqa-cards" hidden>{cards}</div>'
         f"{follow_ups(exchange, words) if last and not busy else ''}"
         "</section>"
@@ -233,6 +235,8 @@ def _match_chip(match: Match, numbers: Mapping[str, int], words: Words) -> str:
 
 def _status(exchange: Exchange, words: Words) -> str:
     """Where the answer stands while it is made, or why it ended early."""
+    if exchange.state == "running" and exchange.error:
+        return f'<p class="aqa-note" role="status">{escape(exchange.error)}</p>'
     if exchange.state == "running":
         ahead = f" · {words.count('ahead', exchange.ahead)}" if exchange.ahead else ""
         return (
@@ -243,7 +247,8 @@ def _status(exchange: Exchange, words: Words) -> str:
         return f'<p class="aqa-note">{escape(exchange.error or words("stopped"))}</p>'
     if exchange.state == "failed":
         return f'<p class="aqa-error" role="alert">{escape(exchange.error or words("failed"))}</p>'
-    return ""
+    told = exchange.answer.notes if exchange.answer is not None else ()
+    return "".join(f'<p class="aqa-note" dir="auto">{escape(note)}</p>' for note in told)
 
 
 def _foot(exchange: Exchange, words: Words) -> str:

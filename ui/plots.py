@@ -113,7 +113,7 @@ def _figure(trace: Json, title: str, height: int = 320, **axes: Json) -> PlotDat
         "margin": {"l": 40, "r": 16, "t": 44, "b": 32},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": "#7b8790", "size": 12},
+        "font": {"color": "#7b8790", "size": 12, "family": "system-ui, sans-serif"},
         "showlegend": False,
         "hoverlabel": {"align": "left"},
         **axes,

@@ -191,7 +191,8 @@ window.aqa = (() => {
     link.href = api(`conversations/${remembered()}/${path}`);
     link.download = "";
     link.click();
-    button.closest("details").open = false;
+    const menu = button.closest(".aqa-export");
+    if (menu) menu.open = false;
   };
   const rate = async (button, rating) => {
     const exchange = button.closest(".aqa-exchange"), id = exchange.dataset.exchange;

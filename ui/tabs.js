@@ -92,8 +92,9 @@
     }).observe(element, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-paper"] });
   };
 
-  /* The map: a click on a point opens its paper. */
+  /* The map: a click on a point opens its paper. Fields for files are named by what stands in them. */
   new MutationObserver(() => {
+    $$(".upload-container[aria-label]").forEach((field) => field.removeAttribute("aria-label"));
     const plot = $("#aqa-map .js-plotly-plot");
     if (!plot?.on || plot.dataset.bound) return;
     plot.dataset.bound = "yes";

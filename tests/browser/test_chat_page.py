@@ -2,20 +2,13 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import pytest
 
+from tests.browser.conftest import GONE
+from tests.browser.steps import ask
+
 pytestmark = pytest.mark.browser
-
-
-def ask(page, question, wait=True):
-    box = page.locator("#aqa-box textarea")
-    box.fill(question)
-    box.press("Enter")
-    if wait:
-        page.locator("#aqa-live [data-state=done]", has_text=question).wait_for()
 
 
 def test_an_answer_with_its_sources(opened):
@@ -137,10 +130,14 @@ def test_filters_reach_the_library(opened, served):
     page = opened()
     page.locator("#aqa-filters > .label-wrap, #aqa-filters > button").click()
     page.get_by_label("From year").first.fill("2024")
-    page.get_by_label("From year").first.press("Tab")
+    page.locator("#aqa-active .aqa-chip", has_text="from 2024").wait_for()
     ask(page, "What about 2024?")
     assert served.library.asked[-1][2].year_from == 2024
     assert page.locator("#aqa-live [data-act=drop-years]").count() == 1
+    page.locator("#aqa-active [data-act=clear]").click()
+    page.locator("#aqa-active .aqa-chip").wait_for(state="detached")
+    ask(page, "What about any year?")
+    assert served.library.asked[-1][2].year_from is None
 
 
 def test_a_defect_is_one_sentence(opened):
@@ -171,35 +168,90 @@ def test_dark_and_chinese(opened):
     assert page.locator("#aqa-views [role=tab]").all_inner_texts() == ["提问", "文献库", "评测", "设置"]
     assert page.evaluate("document.body.classList.contains('dark')")
     ask(page, "LoomQA 怎么样？")
-    assert "以中文提问" in page.locator("#aqa-live .aqa-notes").inner_text()
+    assert page.locator("#aqa-live .aqa-notes").inner_text() == "以中文提问，用英文检索：what of it"
+    assert page.evaluate("document.documentElement.lang") == "zh"
 
 
-def test_library_is_searched(opened):
+def test_edit_and_retry_replace_the_answer(opened, served):
     page = opened()
-    page.locator("#aqa-views [role=tab]", has_text="Library").click()
-    page.locator("#aqa-search-library input, #aqa-search-library textarea").fill("salt")
-    page.keyboard.press("Enter")
-    page.locator("#aqa-papers", has_text="1–1 of 1").wait_for()
-    page.locator("#aqa-papers", has_text="SaltBench").wait_for()
-
-
-@pytest.mark.parametrize("path", ["/", "/zh/"])
-def test_axe_finds_nothing_serious(opened, tmp_path_factory, path):
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed")
-    folder = tmp_path_factory.getbasetemp() / "axe"
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        folder.mkdir(exist_ok=True)
-        done = subprocess.run([npm, "install", "--prefix", str(folder), "axe-core@4"], capture_output=True, check=False)
-        if done.returncode:
-            pytest.skip("axe-core cannot be had from npm")
-    page = opened(path)
     ask(page, "How does KiteNet steer?")
-    page.evaluate(script.read_text(encoding="utf-8"))
-    found = page.evaluate(
-        "axe.run(document).then((r) => r.violations.filter((v) => ['serious','critical'].includes(v.impact))"
-        ".map((v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).join(' | ')))"
+    page.locator("#aqa-live [data-act=edit]").click(force=True)
+    page.locator(".aqa-edit textarea").fill("How does LoomQA weave?")
+    page.keyboard.press("Enter")
+    page.locator("#aqa-live [data-state=done]", has_text="How does LoomQA weave?").wait_for()
+    assert page.locator(".aqa-exchange").count() == 1
+    asked = len(served.library.asked)
+    page.locator("#aqa-live [data-act=retry]").click()
+    page.locator("#aqa-live [data-state=running]").wait_for()
+    page.locator("#aqa-live [data-state=done]").wait_for()
+    assert [question for question, _, _ in served.library.asked[asked:]] == ["How does LoomQA weave?"]
+    assert page.locator(".aqa-exchange").count() == 1
+
+
+def test_copying_an_answer_and_a_paper(opened, served):
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    ask(page, "How does KiteNet steer?")
+    page.locator("#aqa-live [data-act=copy]").click()
+    page.locator(".aqa-said", has_text="Copied").wait_for()
+    assert "KiteNet steers a small kite" in page.evaluate("navigator.clipboard.readText()")
+    page.locator(".aqa-sources .aqa-card-head").first.click()
+    page.locator(".aqa-sources [data-act=bibtex]").first.click()
+    page.wait_for_function("navigator.clipboard.readText().then((text) => text.startsWith('@'))")
+    page.locator(".aqa-sources [data-act=similar]").first.click()
+    page.locator(".aqa-sources .aqa-similar .aqa-open-paper").first.click()
+    page.locator("dialog[open] h2", has_text="LoomQA").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("dialog[open]").wait_for(state="detached")
+
+
+def test_follow_up_buttons_are_in_sight_and_ask(opened, served):
+    page = opened(height=620)
+    for number in range(3):
+        ask(page, f"How does KiteNet steer {number}?")
+    button = page.locator("#aqa-live .aqa-followups .aqa-ask").last
+    button.wait_for()
+    composer = page.locator("#aqa-composer").bounding_box()
+    page.wait_for_function(
+        "top => document.querySelector('#aqa-live .aqa-followups').getBoundingClientRect().bottom <= top",
+        arg=composer["y"] + 1,
     )
-    assert found == []
+    text = button.inner_text()
+    button.click()
+    page.locator("#aqa-live [data-state=done]", has_text=text).wait_for()
+    assert served.library.asked[-1][0] == text
+
+
+def test_all_matches_of_a_list_open(opened):
+    page = opened()
+    ask(page, "list the papers")
+    assert page.locator("#aqa-live .aqa-matches li").count() == 6
+    page.locator("#aqa-live .aqa-matches .aqa-open-paper").nth(5).click()
+    page.locator("dialog[open] h2", has_text="SaltBench").wait_for()
+    assert page.locator("dialog[open] .aqa-abstract math").count() == 1
+
+
+def test_two_tabs_of_one_user(opened, served):
+    first = opened()
+    ask(first, "Be slow in this tab", wait=False)
+    first.locator("#aqa-live .aqa-draft").wait_for()
+    second = opened(first.url.removeprefix(served.address))
+    second.locator("#aqa-live", has_text="Being answered in another tab").wait_for()
+    ask(second, "How does KiteNet steer meanwhile?")
+    first.locator("#aqa-box .stop-button").click()
+    first.locator("#aqa-live [data-state=stopped]").wait_for()
+    second.reload()
+    second.locator("#aqa-live [data-state=done]", has_text="meanwhile").wait_for()
+    assert second.locator(".aqa-exchange").count() == 2
+
+
+def test_a_server_that_stops_while_it_answers(opened, served):
+    page = opened()
+    page.expected += GONE
+    ask(page, "Be slow until the server stops", wait=False)
+    page.locator("#aqa-live .aqa-draft").wait_for()
+    served.stop()
+    page.locator("#aqa-gone", has_text="Start it again").wait_for()
+    served.start()
+    page.locator("#aqa-live [data-state=stopped]", has_text="ask again").wait_for()
+    page.locator("#aqa-gone").wait_for(state="detached")
+    ask(page, "How does KiteNet steer afterwards?")
