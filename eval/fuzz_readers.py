@@ -144,6 +144,51 @@ T1 Two
 ========
 <?xml version='1.0'?><feed xmlns='http://www.w3.org/2005/Atom'><entry><id>http://arxiv.org/abs/2401.00001v1</id>
 <title>One</title><summary>We do.</summary><published>2024-01-01T00:00:00Z</published></entry></feed>
+========
+<?xml version='1.0'?><dblp><article key='a'><author>Jane Roe</author><title>One.</title><year>2020</year></article>
+<inproceedings key='b'><title>Two</title><ee>https://doi.org/10.1000/x</ee></inproceedings></dblp>
+========
+<?xml version='1.0'?><modsCollection xmlns='http://www.loc.gov/mods/v3'><mods><titleInfo><title>One</title></titleInfo>
+<name><namePart type='given'>Jane</namePart><namePart type='family'>Roe</namePart></name><abstract>We do.</abstract></mods>
+</modsCollection>
+========
+{Reference Type}: Journal Article
+{Title}: One
+{Author}: Roe, J
+{Abstract}: ABSTRACT
+{Year}: 2020
+
+{Reference Type}: Book
+{Title}: Two
+========
+Title-题名: 一
+Author-作者: 张三;李四;
+Summary-摘要: ABSTRACT
+Year-年: 2020
+========
+1: Roe J, Doe K. One of them. J Walls. 2019 May;12(3):1-10. doi: 10.1000/abc. PMID: 31234567.
+
+2: Poe A. Two of them. J Doors. 2018;1:2. PMID: 31234568.
+========
+1. J Walls. 2019 May;12(3):1-10. doi: 10.1000/abc.
+
+One of them.
+
+Roe J(1), Doe K(2).
+
+Author information:
+(1)X.
+
+ABSTRACT
+
+DOI: 10.1000/abc
+PMID: 31234567
+
+2. J Doors. 2018;1:2.
+
+Two of them.
+
+PMID: 31234568
 """
 SAMPLES = tuple(text.strip().replace("ABSTRACT", ABSTRACT).encode() for text in _FILES.split("========\n"))
 _SIGNS = r"""

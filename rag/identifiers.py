@@ -6,6 +6,8 @@ import re
 from urllib.parse import unquote
 
 _DOI = re.compile(r"\b10\.\d{4,9}(?:\.\d+)*/[^\s\"'<>{}|\\^`]+", re.IGNORECASE)
+# What publishers' addresses put behind a DOI.
+_PART = re.compile(r"/(?:full(?:text)?|abstract|e?pdf|meta|html|references|summary)$")
 _ARXIV_NEW = r"\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}"
 _ARXIV_OLD = r"[a-z][a-z-]+(?:\.[A-Z]{2})?/\d{2}(?:0[1-9]|1[0-2])\d{3}"
 _ARXIV_ID = re.compile(rf"({_ARXIV_NEW}|{_ARXIV_OLD})(?:v\d+)?")
@@ -24,7 +26,7 @@ def doi_of(text: str | None) -> str | None:
     if not text or "10." not in text:
         return None
     found = _DOI.search(unquote(text) if "%2" in text else text)
-    return _trim(found[0]).lower() if found else None
+    return _PART.sub("", _trim(found[0]).lower()) if found else None
 
 
 def arxiv_of(text: str | None, *, bare: bool = False) -> str | None:

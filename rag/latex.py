@@ -22,6 +22,27 @@ _PLAIN_MATH = re.compile(
 _DEGREE = re.compile(r"\$\s*\^\s*(?:\\circ|\{\s*\\circ\s*\})\s*\$")
 # "$4.5$$\times$": two formulas, and no display.
 _GLUED = re.compile(r"(?<!\$)\$([^\s$]{1,20})\$\$([^\s$]{1,20})\$(?!\$)")
+# Signs as reference managers protect them: `{\{}`, `{\~{}}`, `{\^{}}`.
+_BRACED_SIGN = re.compile(r"\{(\\[{}])\}|\{\\([~^])\{\}\}")
+# Mathematics that a reference manager took for text: `\$O(n{\textasciicircum}2)\$`, `{\$}{\textbackslash}alpha{\$}`.
+_DOLLAR = r"(?:\\\$|\{\\\$\})"
+_ESCAPED_MATH = re.compile(
+    rf"{_DOLLAR}(?=[^$]*(?:\\text(?:backslash|asciicircum)|\\backslash|\\_|\^))([^$\n]{{1,300}}?){_DOLLAR}"
+)
+_ESCAPES = re.compile(
+    r"\{?\\(?:textbackslash|backslash|textasciicircum|textasciitilde|textless|textgreater|textbar)(?![A-Za-z])(?:\{\})?\}?\s?"
+    r"|\{?\\([_{}%&#])\}?"
+)
+_UNESCAPED = {
+    "textbackslash": "\\",
+    "backslash": "\\",
+    "textasciicircum": "^",
+    "textasciitilde": "~",
+    "textless": "<",
+    "textgreater": ">",
+    "textbar": "|",
+}
+_SPLIT_TAG = re.compile(r"\$<\$(/?[A-Za-z]{1,6})\$>\$")  # `$<$i$>$`, as the ACM writes HTML
 _UNITS = {"": "", "%": "%", "times": "×"}
 _ACCENT = re.compile(
     r"""\\["'`^~=.](?:\{\\?[A-Za-z]\}|\s?\\[ij](?![A-Za-z])|\s?[A-Za-z])"""
@@ -141,11 +162,18 @@ def untex(text: str, *, braces: bool = False) -> str:
             return plain
         if formula[1:2] != "$" and formula[0] == "$":
             formula = f"${formula[1:-1].strip()}$"
+        if "\\textascii" in formula or "\\textbackslash" in formula:
+            formula = _ESCAPES.sub(_unescaped, formula)
         kept.append(formula)
         return f"\ue000{len(kept) - 1}\ue001"
 
     # Mathematics stands inside the arguments of macros too, so it is set aside rather than cut around.
     text = text.replace("\ue000", "").replace("\ue001", "")
+    if "\\" in text:
+        text = _BRACED_SIGN.sub(lambda found: found[1] or found[2], text)
+        text = _ESCAPED_MATH.sub(_math_again, text)
+    if "$<$" in text:
+        text = _SPLIT_TAG.sub(r"<\1>", text)
     if "$$" in text:
         text = _GLUED.sub(r"$\1 \2$", text)
     prose = MATH.sub(keep, text)
@@ -155,6 +183,14 @@ def untex(text: str, *, braces: bool = False) -> str:
     if r"\$" in prose and not kept and not MATH.search(money := prose.replace(r"\$", "$")):
         prose = money
     return re.sub("\ue000(\\d+)\ue001", lambda found: kept[int(found[1])], prose)
+
+
+def _math_again(found: re.Match[str]) -> str:
+    return f"${_ESCAPES.sub(_unescaped, found[1])}$"
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return escape[1] or _UNESCAPED[escape[0].strip("{}\\ \n")]
 
 
 def _plain_math(found: re.Match[str]) -> str | None:

@@ -129,7 +129,7 @@ def test_openreview_notes_of_both_interfaces() -> None:
         "content": {"title": "U", "abstract": "We did.", "pdf": "/pdf/y.pdf"},
     }
     first, second = records(json_whole, json.dumps({"notes": [new, old], "count": 2}))
-    assert (first.title, first.abstract, first.authors, first.year) == ("T", "We do.", ("Jane Roe",), 2023)
+    assert (first.title, first.abstract, first.authors, first.year) == ("T", "We do.", ("Jane Roe",), 2024)
     assert (first.openreview_id, first.url) == ("abcDEF1", "https://openreview.net/forum?id=abcDEF1")
     assert (second.title, second.openreview_id, second.own_id) == ("U", "ghiJKL2", None)
 

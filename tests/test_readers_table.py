@@ -27,13 +27,14 @@ def test_scopus() -> None:
     row = '"Roe J.; Doe K.","Roe, Jane (57200000000); Doe, Kim (57200000001)","A, b","2020","J. Walls","10.1000/W.1",'
     row += '"https://www.scopus.com/x","We weigh.","stone; wall","masonry"'
     record = only(table, f"\ufeff{header}\n{row}\n")
-    assert (record.title, record.authors, record.year, record.venue) == ("A, b", ("Roe J.", "Doe K."), 2020, "J. Walls")
+    people = ("Jane Roe", "Kim Doe")
+    assert (record.title, record.authors, record.year, record.venue) == ("A, b", people, 2020, "J. Walls")
     assert (record.doi, record.url, record.keywords) == (
         "10.1000/w.1",
         "https://www.scopus.com/x",
         ("stone", "wall", "masonry"),
     )
-    assert record.extra == {"Author full names": "Roe, Jane (57200000000); Doe, Kim (57200000001)"}
+    assert record.extra == {"Authors": "Roe J.; Doe K."}
 
 
 def test_ieee_keeps_the_publication_for_the_venue() -> None:

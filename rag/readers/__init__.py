@@ -50,12 +50,31 @@ FORMATS = (
     "refer",
     "acl_xml",
     "atom",
+    "other_xml",
+    "noteexpress",
+    "pubmed_text",
 )
 # Endings that promise literature: a file in a folder that has one and cannot be read is rejected, others passed over.
 ENDINGS = frozenset(
     f".{ending}"
     for ending in (
-        *("bib", "bibtex", "ris", "nbib", "medline", "enw", "ciw", "cgi", "xml", "atom", "csv", "tsv", "tab"),
+        *(
+            "bib",
+            "bibtex",
+            "ris",
+            "nbib",
+            "medline",
+            "enw",
+            "ciw",
+            "cgi",
+            "xml",
+            "atom",
+            "csv",
+            "tsv",
+            "tab",
+            "rdf",
+            "net",
+        ),
         *("json", "jsonl", "ndjson", "txt", "md", "gz", "zip"),
     )
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 _MARK = re.compile(r"(?<!\\)[{}\"]")
 _FORMULA = re.compile(r"((?<!\\)\$[^$]*\$)")
 _GROUP = re.compile(r"(\\[A-Za-z]+\*?\s*(?:\[[^\]]*\])?|\\.|[_^}])?\{([^{}\\$]*)\}")
+_BRACED_BRACE = re.compile(r"\{(\\[{}])\}")  # a brace as Mendeley writes it
 _AND = re.compile(r"(?<!\\)[{}]|\s+and(?=\s)", re.IGNORECASE)
 _BARE = re.compile(r"[^\s#{}\",]+")
 _NEXT_FIELD = re.compile(r"\s*([A-Za-z][\w:.+-]*)\s*=\s*(?=[{\"\w])")
@@ -38,7 +39,7 @@ def unbraced(value: str) -> str:
 
 def ungrouped(value: str) -> str:
     """`value` without braces that only protect letters (`{T}he {RNA}`); those of commands and mathematics stay."""
-    pieces = _FORMULA.split(value)
+    pieces = _FORMULA.split(_BRACED_BRACE.sub(r"\1", value))
     return "".join(piece if n % 2 else _GROUP.sub(_bare_group, piece) for n, piece in enumerate(pieces))
 
 

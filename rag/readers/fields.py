@@ -57,6 +57,8 @@ def make_record(
     if stated and not _ADDRESS.match(stated):
         link = url_in(stated)
         extra = {**(extra or {}), "url": None if link else stated}
+    if doi and present(doi) and not doi_of(doi) and not arxiv_of(doi):
+        extra = {**(extra or {}), "doi": doi}  # a short form, or none at all: kept as it is
     arxiv = arxiv_of(present(arxiv_id), bare=True) or arxiv_of(doi) or arxiv_of(link)
     return Record(
         source=source,
@@ -97,8 +99,8 @@ def year_of(text: str | None) -> int | None:
 
 def name_of(author: str) -> str:
     """A person's name in reading order: "Hicks, III, Michael" and "Hicks, Michael" turn round. Empty for no name."""
-    text = clean_title(author).strip(" ,;")
-    if text.casefold() in _EMPTY or not any(char.isalpha() for char in text):
+    text = re.sub(r"\s+\d{4}$", "", clean_title(author).strip(" ,;"))  # DBLP numbers namesakes
+    if text.casefold() in _EMPTY or text.startswith("[No author") or not any(char.isalpha() for char in text):
         return ""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) == 2 and all(map(_CJK.fullmatch, parts)):
@@ -107,6 +109,8 @@ def name_of(author: str) -> str:
         return f"{parts[1]} {parts[0]}"
     if len(parts) == 3 and _SUFFIX.match(parts[1]):
         return f"{parts[2]} {parts[0]} {parts[1]}"
+    if len(parts) == 3 and _SUFFIX.match(parts[2]):
+        return f"{parts[1]} {parts[0]} {parts[2]}"
     return text
 
 

@@ -1,4 +1,4 @@
-"""JSON lines: one object a line."""
+"""JSON lines: one object a line; a line may also be a whole answer of a service, with its papers somewhere in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from rag.readers.objects import paper_in, record_of
+from rag.readers.objects import papers_below, record_of
 from rag.readers.opened import Opened
 from rag.readers.options import NotLiterature, ReadOptions
 from rag.types import Record, Rejected
@@ -40,24 +40,27 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
     for number, line in file.lines():
         if not line or line.isspace():
             continue
-        position += 1
         try:
             value = _parsed(line)
         except ValueError as error:
+            position += 1
             yield file.rejected(f"not valid JSON ({error})", number)
             continue
         except RecursionError:
+            position += 1
             yield file.rejected("JSON nested too deeply", number)
             continue
-        paper = paper_in(value)
-        if paper is None:
+        papers = list(papers_below(value))
+        if not papers:
+            position += 1
             strange.append(file.rejected("a JSON object with neither title nor abstract", number))
         else:
             found = True
         if found or len(strange) > _MOST_STRANGE:
             yield from strange
             strange.clear()
-        if paper is not None:
+        for paper in papers:
+            position += 1
             yield record_of(paper, file.source(position))
     if not found and strange:
         raise NotLiterature("JSON lines in which no entry has a title or an abstract")

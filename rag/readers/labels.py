@@ -13,6 +13,8 @@ _LINE = re.compile(
         (?:[:：]\s*(?:\*{1,3}|_{2,3})|(?:\*{1,3}|_{2,3})\s*[:：]|[:：](?!//))\s*(?P<rest>.*)$""",
     re.VERBOSE,
 )
+# The bold ends at the label or its colon.
+_CLOSED = re.compile(r"[^:：*_]*\s*(?:[*_]{1,3}\s*[:：]|[:：]\s*[*_]{1,3})")
 _FIRM_NAMES = """
     title abstract authors author summary keywords venue journal conference year url link doi arxiv pmid pdf date
     published openreview source titel autoren zusammenfassung jahr titre auteurs resume annee titulo autores resumen ano
@@ -32,6 +34,8 @@ def label_in(line: str) -> tuple[str | None, str, str] | None:
     if not found:
         return None
     label = found["label"].strip()
+    if found["bold"] and found["bold"] in found["rest"] and not _CLOSED.match(plain[found.start("label") :]):
+        return None  # a title in bold with a colon in it
     named = field_of(label)
     plain_label = "".join(char for char in label.casefold() if char.isalnum())
     if plain_label in _FIRM or (found["bold"] and len(label) <= 24):

@@ -22,15 +22,24 @@ _BULLET = re.compile(r"^(\s*)(?:[-*+]|\d{1,4}[.)])\s+(.*)$")
 _LINK = re.compile(
     r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(\s*<?([^()\s<>]+(?:\([^()\s]*\)[^()\s<>]*)*)>?(?:\s+\"[^\"]*\")?\s*\)"
 )
+# A paper without a bullet: a title in bold, or a link that is one, at the line's start.
+_BOLD_LINE = re.compile(r"^()((?:\*\*(?=[^*]{8,300}\*\*)|\[(?=\W*\w+\W+\w+\W+\w+[^\]]*\]\()).*)$")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _TAG_LINE = re.compile(
     r"^\s*(?:</?(?:details|summary|br|p|div|center|hr|a|img|table|tr|td|ul|li)\b[^>]*>\s*|Details\s*|</?\w+>\s*)+$",
     re.I,
 )
 _TAGS = re.compile(r"</?(?:details|summary|font|b|i|strong|em|br|span|sup|sub|center|div|p|a)\b[^<>]*>", re.IGNORECASE)
+_SUMMARY = re.compile(r"<summary>\s*(?:<[^<>]*>\s*)*([^<>]{4,300}?)\s*(?:<[^<>]*>\s*)*</summary>", re.IGNORECASE)
+_NAMED_HEADING = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s+|<details[^>]*>\s*)?(?:<summary>\s*)?(?:<[bi]>|<strong>)?\W{0,3}(?:abstract|摘要)\W{0,3}"
+    r"(?:</[bi]>|</strong>)?(?:\s*</summary>)?\s*(?:<br\s*/?>)?$",
+    re.IGNORECASE,
+)
+_FRONT = re.compile(r"^['\"](.*)['\"]$")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _NUMBER = re.compile(r"^\s*(?:\[?\(?\d{1,4}[.)\]:、]+\s*|#\d+\s+)")
-_VENUE = re.compile(r"\b([A-Z][A-Za-z&-]*[A-Z][A-Za-z]*|[A-Z]{2,}(?:-[A-Z]+)?)\s*[-_ (]?['’]?\s?((?:19|20)\d\d)\b")
+_VENUE = re.compile(r"\b([A-Z][A-Za-z&-]*[A-Z][A-Za-z]*|[A-Z]{2,}(?:-[A-Z]+)?)\s*[-_ (,]?\s?['’]?\s?((?:19|20)\d\d)\b")
 _HOSTS = re.compile(
     r"arxiv\.org/|openreview\.net/|doi\.org/|aclanthology\.org|aclweb\.org/anthology|proceedings\.|papers\.n(?:eur)?ips"
     r"|thecvf\.com|ojs\.aaai|ieeexplore|dl\.acm\.org|link\.springer|sciencedirect|nature\.com/articles|biorxiv|semanticscholar"
@@ -82,7 +91,7 @@ def sniff(head: str, name: str) -> float:
     if addresses > 2 or (headings and addresses):
         return 0.6 + ending
     if headings > 1 or (headings and header_of(next(line for line in lines if line.strip()))):
-        return 0.3 + ending
+        return 0.35 + ending
     return 0.2 * ending * 10
 
 
@@ -111,7 +120,7 @@ def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
         extra |= {"text": texts} if texts and texts != abstract else {}
         yield make_record(
             file.source(position),
-            title=entry.fields.get("title") or entry.title,
+            title=_FRONT.sub(r"\1", entry.fields.get("title", "")) or entry.title,
             abstract=abstract,
             authors=_people(entry.fields.get("authors", "")),
             venue=entry.fields.get("venue") or entry.venue,
@@ -173,7 +182,7 @@ def _entries(file: Opened) -> Iterator[_Entry]:
                 row.venue, row.year = venue, year
                 yield row
             continue
-        heading = _HEADING.match(line)
+        heading = None if entry and _NAMED_HEADING.match(line) else _HEADING.match(line)
         if heading:
             if entry:
                 yield entry
@@ -185,6 +194,14 @@ def _entries(file: Opened) -> Iterator[_Entry]:
             level = 0 if header_of(title) else len(heading[1])
             entry, current = _Entry(number, level, title, url, venue=venue, year=year), None
             continue
+        if _NAMED_HEADING.match(line) and entry and "abstract" not in entry.fields:
+            current = "abstract"
+            continue
+        if (summary := _SUMMARY.search(line)) and len(summary[1].split()) > 1:
+            if entry:
+                yield entry
+            entry, current = _Entry(number, 6, *_linked(summary[1]), venue=venue, year=year), None
+            continue
         label = label_in(line)
         if label:
             name, said, rest = label
@@ -194,10 +211,10 @@ def _entries(file: Opened) -> Iterator[_Entry]:
                 entry = _Entry(number, 6, "", venue=venue, year=year)
             current = _labelled(entry, name, said, rest)
             continue
-        bullet = _BULLET.match(line)
+        bullet = _BULLET.match(line) or (_BOLD_LINE.match(line) if current is None else None)
         if (
             bullet
-            and (item := _item(number, bullet[2]))
+            and (item := _item(number, bullet[2], numbered=line.lstrip()[:1].isdigit()))
             and not (entry and current == "abstract" and not item.identified)
         ):
             if entry and entry.labelled and len(bullet[1]) > 1 and not item.identified:
@@ -261,8 +278,11 @@ def _plain_line(entry: _Entry, text: str) -> None:
         entry.texts.append(text)
 
 
-def _item(number: int, text: str) -> _Entry | None:
-    """A bullet that names a paper: by a link that is its title, or a bold or quoted title beside a link."""
+def _item(number: int, text: str, *, numbered: bool) -> _Entry | None:
+    """A bullet that names a paper: by a link that is its title, or a bold or quoted title beside a link.
+
+    In a numbered list a bold title needs no link.
+    """
     links = [(label, url) for label, url in _LINK.findall(text)]
     titled = [(label, url) for label, url in links if not _LINK_WORDS.match(label) and len(label.split()) > 1]
     venue = re.search(r"\(?\*\*\s*([^*]{3,40}?)\s*\*\*\)?", text)
@@ -278,12 +298,12 @@ def _item(number: int, text: str) -> _Entry | None:
         title, url = re.split(r"\s*(?:\[\[|\(\[|\[|https?://)", text)[0].strip("():-– "), papers[0]
     else:
         return None
-    if not url or url.startswith("#"):
+    if url.startswith("#") or not (url or (numbered and text.startswith("**"))):
         return None
-    plain = _unlinked(title).strip('*_ ."“”')
+    plain = _NUMBER.sub("", _unlinked(title)).strip('*_ .,"“”')
     if len(plain) < 4:
         return None
-    entry = _Entry(number, 7, plain, papers[0] if papers else url)
+    entry = _Entry(number, 7, plain, papers[0] if papers else url or None)
     if len(_unlinked(text)) > len(plain) + 8:
         entry.extra["listed as"] = _unlinked(text)
     rest = _unlinked(text).replace(_unlinked(title), " ", 1)
@@ -338,6 +358,7 @@ def _address(text: str) -> str | None:
 
 def _people(text: str) -> tuple[str, ...]:
     """Names; "A, B 等 6 位作者" and "A, B et al." name only some."""
+    text = text.strip().removeprefix("[").removesuffix("]")
     shortened = re.sub(
         r"\s*(?:等\s*\d*\s*位?\s*(?:作者|人)?|,?\s*et al\.?|,?\s*and \d+ (?:others|more))\s*$", "", text.strip()
     )

@@ -19,6 +19,8 @@ _NUMBERED = re.compile(r"\s*<\s*\d+\s*\.?\s*>\s*$")
 _FIRST = re.compile(r"^\ufeff?(?:(?:PMID|OWN |UI  ?|STAT)- ?\S|VN  - Ovid)", re.MULTILINE)
 # Tags that an entry has once: after an empty line, one that the entry has already begins another.
 _ONCE = frozenset({"PMID", "OWN", "VN", "UI", "DB", "STAT", "TI", "AN"})
+# Titles translated into English stand in brackets.
+_TRANSLATED = re.compile(r"^\[(.*)\]\.?$", re.DOTALL)
 _BRACKET = re.compile(r"\s*\[(\w+)\]\s*$")
 
 
@@ -63,7 +65,7 @@ def _record(file: Opened, position: int, fields: Fields) -> Record:
     links = [text for text in fields.peek("LID", "AID", "DO") if text.startswith("http") and not shared]
     return make_record(
         file.source(position),
-        title=fields.first("TI", "BTI", "CTI", "TT"),
+        title=_TRANSLATED.sub(r"\1", fields.first("TI", "BTI", "CTI", "TT") or ""),
         abstract=fields.joined("AB", "OAB"),
         authors=[author for author in authors if author.rstrip(".").lower() != "et al"],
         venue=fields.first("JT", "TA", "JN") or _journal(fields.peek("SO")),

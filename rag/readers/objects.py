@@ -6,26 +6,38 @@ They are told apart by their keys, never by the file's name, since dumps mix the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag.identifiers import arxiv_of, pmid_of
-from rag.readers.fields import make_record, split_names
+from rag.readers.fields import make_record, split_names, year_of
 from rag.readers.names import field_of
 from rag.types import Record, Source
 
 Object = Mapping[str, Any]
+_NAME_PARTS = (
+    ("given", "dropping-particle", "non-dropping-particle", "family", "suffix"),
+    ("first", "middle", "last", "suffix"),
+    ("firstName", "lastName"),
+)
+_WHOLE_NAMES = ("name", "display_name", "literal", "fullName", "fullname", "text", "raw_author_name")
 _WRAPPERS = ("citingPaper", "citedPaper", "paper", "_source", "item")
+# Keys of services whose ids are their own and name no paper of a library.
+_FOREIGN = ("paperId", "authorships", "issued", "s2Url", "inCitations", "paper_id", "entry_id", "pubModel", "docid")
+_ARXIV_WHOLE = re.compile(r"\d{4}\.\d{5}(?:v\d+)?")
 
 
 def paper_in(value: object) -> Object | None:
     """The object that describes a paper in `value`: itself, or the one it wraps. None where there is none."""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or _is_table(value):
         return None
+    if (inner := paper_in(value.get("paper"))) is not None:
+        return inner  # what stands around it repeats its title, as in Hugging Face's lists
     if isinstance(value.get("content"), dict) and paper_in(value["content"]) is not None:
         return value
-    names = {found[0] for key in value if (found := field_of(key))}
-    if "title" in names or "abstract" in names:
+    names = {found[0] for key, held in value.items() if (found := field_of(key)) and _is_value(held)}
+    if "title" in names or "abstract" in names or isinstance(value.get("abstract_inverted_index"), dict):
         return value
     return next((inner for key in _WRAPPERS if (inner := paper_in(value.get(key))) is not None), None)
 
@@ -40,13 +52,13 @@ def record_of(value: Object, source: Source) -> Record:
             chosen[found[0]] = (found[1], key)
     raw = {field: flat[key] for field, (_, key) in chosen.items()}
     used = {key for _, key in chosen.values()}
-    external = flat.get("externalIds")
+    external = flat.get("externalIds") or flat.get("ids")
     ids: Object = external if isinstance(external, dict) else {}
     own = raw.get("id")
     arxiv = _text(raw.get("arxiv_id")) or _text(ids.get("ArXiv"))
     kind = _kind(flat)
-    if kind in ("arxiv", "own") and not arxiv:
-        arxiv = arxiv_of(_text(own), bare=kind == "arxiv")
+    if not arxiv:
+        arxiv = arxiv_of(_text(own), bare=kind == "arxiv" or bool(_ARXIV_WHOLE.fullmatch(_text(own) or "")))
     url = _text(raw.get("url"))
     if kind == "arxiv" and arxiv and not url:
         url = f"https://arxiv.org/abs/{arxiv}"
@@ -68,7 +80,10 @@ def record_of(value: Object, source: Source) -> Record:
         url=url,
         doi=_text(raw.get("doi")) or _text(ids.get("DOI")),
         arxiv_id=arxiv,
-        pmid=_text(raw.get("pmid")) or _text(ids.get("PubMed")) or (pmid_of(_text(own)) if kind == "own" else None),
+        pmid=_text(raw.get("pmid"))
+        or _text(ids.get("PubMed"))
+        or _text(ids.get("pmid"))
+        or (pmid_of(_text(own)) if kind == "own" else None),
         openreview_id=openreview,
         keywords=_words(raw.get("keywords")),
         own_id=_text(own) if kind == "own" else None,
@@ -77,12 +92,14 @@ def record_of(value: Object, source: Source) -> Record:
 
 
 def _flattened(value: Object) -> dict[str, Any]:
-    """OpenReview's `content` lifted up, and its {"value": …} opened."""
+    """OpenReview's `content` lifted up, and its {"value": …} opened; the journal's title of Europe PMC lifted up."""
     flat: dict[str, Any] = {}
     for key, content in value.items():
         if key == "content" and isinstance(content, dict):
             for inner, wrapped in content.items():
                 flat[inner] = wrapped["value"] if isinstance(wrapped, dict) and "value" in wrapped else wrapped
+        elif key == "journalInfo" and isinstance(content, dict):
+            flat["journalTitle"] = (content.get("journal") or {}).get("title")
         else:
             flat.setdefault(key, content)
     return flat
@@ -94,7 +111,9 @@ def _kind(flat: Object) -> str:
         return "openreview"
     if arxiv_of(identity, bare=True) and ("categories" in flat or "versions" in flat or "abs" in flat):
         return "arxiv"
-    if "paperId" in flat or "authorships" in flat or "issued" in flat:
+    if any(key in flat for key in _FOREIGN) or not flat.keys().isdisjoint(
+        ("authorList", "journalInfo", "citationCount")
+    ):
         return "foreign"
     return "own" if identity else "foreign"
 
@@ -110,6 +129,8 @@ def _abstract(flat: Object, found: object) -> str | None:
 def _people(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
         return split_names(value)
+    if isinstance(value, dict):  # DBLP and Europe PMC: {"author": [...]}, or one author alone
+        return _people(value["author"]) if "author" in value else (_person(value),)
     return tuple(_person(item) for item in value) if isinstance(value, list) else ()
 
 
@@ -117,13 +138,10 @@ def _person(item: object) -> str:
     if isinstance(item, dict):
         if isinstance(item.get("author"), dict):
             return _person(item["author"])
-        if item.get("family") or item.get("last"):
-            return " ".join(
-                filter(
-                    None, (_text(item.get("given") or item.get("first")), _text(item.get("family") or item.get("last")))
-                )
-            )
-        return _text(item.get("name") or item.get("display_name") or item.get("literal")) or ""
+        for names in _NAME_PARTS:
+            if any(_text(item.get(name)) for name in names[1:]):
+                return " ".join(part for name in names if (part := _text(item.get(name))))
+        return next((name for key in _WHOLE_NAMES if (name := _text(item.get(key)))), "")
     if isinstance(item, list):  # arXiv's [family, given, suffix, affiliations…]
         family, given, suffix, *_ = [*(str(part or "").strip() for part in item), "", "", ""]
         return " ".join(part for part in (given.replace(". -", ".-"), family, suffix) if part)
@@ -143,6 +161,8 @@ def _words(value: object) -> tuple[str, ...]:
 
 def _year(flat: Object, value: object) -> str | int | None:
     """The stated year; of arXiv entries, which state the year of their last change, that of the first version."""
+    if _kind(flat) == "openreview" and (year := year_of(_text(flat.get("venue")))):
+        return year  # the conference's, not that of the submission
     versions = flat.get("versions")
     if isinstance(versions, list) and versions and isinstance(versions[0], dict):
         return _text(versions[0].get("created"))
@@ -178,9 +198,37 @@ def papers_below(value: object) -> Iterator[Object]:
     found = paper_in(value)
     if found is not None:
         yield found
+    elif isinstance(value, dict) and _is_table(value):
+        yield from _rows(value)
     elif isinstance(value, dict):
         for inner in value.values():
             yield from papers_below(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from papers_below(inner)
+
+
+def _is_value(held: object) -> bool:
+    """Whether it is what a field holds, rather than a part of the structure with entries of its own."""
+    return not isinstance(held, dict) or not held.keys().isdisjoint(("value", "text", "name"))
+
+
+def _is_table(value: Object) -> bool:
+    """Whether it is a table by columns, as pandas writes it: each key with a list of values, or with them by row."""
+    columns = [held for key, held in value.items() if (found := field_of(key)) and found[0] in ("title", "abstract")]
+    if not columns:
+        return False
+    if all(isinstance(held, dict) and held and all(row.isdigit() for row in held) for held in columns):
+        return True
+    return all(isinstance(held, list) and len(held) > 1 for held in columns) and len(columns) > 1
+
+
+def _rows(table: Object) -> Iterator[Object]:
+    """The rows of a table by columns."""
+    columns = {
+        key: held if isinstance(held, dict) else dict(enumerate(held))
+        for key, held in table.items()
+        if isinstance(held, dict | list)
+    }
+    for row in dict.fromkeys(row for held in columns.values() for row in held):
+        yield {key: held[row] for key, held in columns.items() if row in held}

@@ -69,6 +69,8 @@ class _Block:
 
 def sniff(head: str, name: str) -> float:
     """The fallback for running text; surer where `Abstract:` labels or a header speak for a list."""
+    if re.match(r"\s*(?:<\?xml|<!DOCTYPE|<[A-Za-z][\w:]*(?:\s+xmlns|>\s*<))", head):
+        return 0.0  # markup of a kind that is not known
     ending = 0.05 if name.lower().endswith((".txt", ".text")) or "." not in name else 0.0
     labels = [found[0] for line in head.split("\n") if (found := label_in(line))]
     if "abstract" in labels and len(re.findall(r"^#{1,6} ", head, re.M)) == 0:

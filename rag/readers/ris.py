@@ -45,22 +45,23 @@ def _entries(file: Opened) -> Iterator[Fields]:
     Tags after ER that the standard does not know (Ovid's NL) still belong to the entry before.
     """
     fields: Fields | None = None
-    closed = False
+    closed = ended = False  # `ended`: what has no tag belongs to no entry, such as the numbers that EBSCO puts between
     for number, line in file.lines():
         tag, value = _split(line)
         if tag is None:
-            if fields:
+            if fields and not ended:
                 fields.extend(line)
         elif tag == "ER":
-            closed = True
+            closed = ended = True
         elif fields is None or tag == "TY" or (closed and tag in _KNOWN):
             if fields:
                 yield fields
             fields = Fields(number)
-            closed = False
+            closed = ended = False
             fields.add(tag, value)
         else:
             fields.add(tag, value)
+            ended = False
     if fields:
         yield fields
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from statistics import median
 
+from rag.identifiers import pmid_of
 from rag.own import CSV_COLUMNS, stated_in_row
 from rag.readers.fields import items_of, make_record, split_names, year_of
 from rag.readers.names import FIELDS, field_of
@@ -22,6 +23,12 @@ _DELIMITERS = ("\t", ";", ",", "|")
 _SEEN = 40  # rows looked at before columns are settled
 _PREAMBLE = 10  # lines of a report's heading above the header
 _MARKDOWN_RULE = re.compile(r"^\s*\|?\s*:?-{3,}:?\s*\|", re.MULTILINE)
+# A source that says where the entry was found, not where the paper appeared.
+_DATABASE = re.compile(
+    r"(?i)|scopus|web of science|pubmed|medline|crossref|openalex|google scholar|dblp|embase|dimensions"
+)
+# Embase and PubMed put volume and pages behind the journal's name.
+_VOLUME = re.compile(r"\s\((?:19|20)\d\d\)\s+\d.*$")
 _NAME_LIKE = re.compile(r"[^\W\d_][\w.'’ -]{1,40}")
 
 
@@ -104,7 +111,8 @@ def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) 
     used = {at for name, columns in layout.columns.items() if name != "id" for at in columns[: 1 if cell(name) else 0]}
     used |= set(layout.columns.get("keywords", ()))
     keywords = [word for at in layout.columns.get("keywords", ()) for word in _words(cells[at])]
-    venue, year = cell("venue"), cell("year")
+    venue = next((cells[at] for at in layout.columns.get("venue", ()) if not _DATABASE.fullmatch(cells[at])), None)
+    venue, year = _VOLUME.sub("", venue or ""), cell("year")
     return make_record(
         file.source(position),
         title=cell("title"),
@@ -115,11 +123,16 @@ def _record(cells: Sequence[str], layout: _Layout, file: Opened, position: int) 
         url=cell("url"),
         doi=cell("doi"),
         arxiv_id=cell("arxiv_id"),
-        pmid=cell("pmid"),
+        pmid=cell("pmid") or _noted_pmid(cells, layout),
         openreview_id=cell("openreview_id"),
         keywords=keywords,
         extra={_heading(layout, at): value for at, value in enumerate(cells) if at not in used},
     )
+
+
+def _noted_pmid(cells: Sequence[str], layout: _Layout) -> str | None:
+    """PubMed's id where Zotero has it."""
+    return pmid_of(cells[layout.names.index("Extra")]) if "Extra" in layout.names else None
 
 
 def _names(text: str, layout: _Layout) -> str:
