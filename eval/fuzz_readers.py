@@ -149,8 +149,8 @@ T1 Two
 <inproceedings key='b'><title>Two</title><ee>https://doi.org/10.1000/x</ee></inproceedings></dblp>
 ========
 <?xml version='1.0'?><modsCollection xmlns='http://www.loc.gov/mods/v3'><mods><titleInfo><title>One</title></titleInfo>
-<name><namePart type='given'>Jane</namePart><namePart type='family'>Roe</namePart></name><abstract>We do.</abstract></mods>
-</modsCollection>
+<name><namePart type='given'>Jane</namePart><namePart type='family'>Roe</namePart></name><abstract>We do.</abstract>
+</mods></modsCollection>
 ========
 {Reference Type}: Journal Article
 {Title}: One

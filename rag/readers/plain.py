@@ -28,6 +28,7 @@ _LIST_WORD = re.compile(
 )
 _FIRM_LIST_WORD = re.compile(r"\b(?:papers|abstracts|proceedings|reading list|publications)\b|论文|摘要|列表", re.I)
 _YEAR = re.compile(r"(?<!\d)(?:19[5-9]\d|20\d\d)(?!\d)")
+_NAME = re.compile(r"(?:[A-ZÀ-Þ][\w.'’-]*\s){1,3}[A-ZÀ-Þ][\w'’-]+\s?[\d*†‡]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ENDED = re.compile(r"[.!?。！？:：;；][\"'”’)\]]*$")
 _OTHER_LABEL = re.compile(r"([^\W\d_][\w -]{1,24})[:：]\s*(\S.*)")
@@ -200,11 +201,12 @@ def _unlabelled(blocks: list[_Block], headed: bool) -> Iterator[_Entry]:
             yield _Entry(block.line, {"title": [_without_number(block.text, numbered)]})
         return
     by_rule = ruled >= max(1, (long - 1) // 2) and ruled > 0
+    authored = any(len(block.lines) > 2 and _is_names(block.lines[1]) for block in blocks)
     entry: _Entry | None = None
     for block in blocks:
         begins = _begins(block, numbered, by_rule)
         text = _without_number(block.text, numbered)
-        for line, kind, part in _parts(block.line, text):
+        for line, kind, part in _parts(block.line, text, authored):
             full = entry is not None and "abstract" in entry.fields
             goes_on = (
                 full
@@ -227,15 +229,19 @@ def _settled(entry: _Entry) -> _Entry:
     return _Entry(entry.line, {"reject": [text for texts in entry.fields.values() for text in texts]})
 
 
-def _parts(line: int, text: str) -> Iterator[tuple[int, str, str]]:
-    """(line, field, text): a title line, lines of names and addresses, then the abstract."""
+def _parts(line: int, text: str, authored: bool) -> Iterator[tuple[int, str, str]]:
+    """(line, field, text): a title line, lines of names and addresses, then the abstract.
+
+    `authored`: entries of the list have a line of names, so that a name alone may be one too.
+    """
     lines = text.split("\n")
     for index, part in enumerate(lines):
         address = URL.fullmatch(part.strip())
         if address:
             yield line + index, "url", part
         elif index + 1 < len(lines) and not _is_long(part) and not _ENDED.search(part) and _is_title(lines, index):
-            yield line + index, "authors" if index and _is_names(part) else "title", part
+            named = _is_names(part) or (authored and index == 1 and _NAME.fullmatch(part.strip()))
+            yield line + index, "authors" if index and named else "title", part
         else:
             rest = "\n".join(lines[index:])
             yield line + index, _kind(rest), rest
