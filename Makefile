@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PORT ?= 7860
 PAPERS ?=
+BENCH ?=
 export PORT PAPERS
 
 VENV := .venv
@@ -24,7 +25,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		exit 1; }
 	@echo "Installing into $(VENV); the first time this fetches about 1 GB and takes some minutes."
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	@touch $@
 
 chat: install
@@ -40,8 +41,10 @@ lint: install
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
+# BENCH holds its options, for example BENCH="--library 40000=HOME --resume"; `python -m eval.bench --help` lists them.
 bench: install
-	@$(BIN)/python -m eval.bench
+	@$(BIN)/abstract-qa models pull --default
+	@$(BIN)/python -m eval.bench $(BENCH)
 
 # Write constraints.txt anew from what the ranges in pyproject.toml give today.
 constraints:

@@ -107,7 +107,6 @@ def _ours(job: Job) -> tuple[Asker, dict[str, Any]]:
     from rag.library import Library
 
     library = Library.open(job.home, llm=job.llm, max_new_tokens=job.max_new_tokens)
-    library.warm()
     writer = None if job.llm == "none" else library.writer(job.llm)
 
     def ask(question: str, tell: Callable[[str], None]) -> dict[str, Any]:
