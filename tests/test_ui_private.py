@@ -214,10 +214,27 @@ def test_uploads_are_their_uploaders(anna, bert, server, hers):
     for spelling in (path, path.replace("/mine", "/./mine"), path.replace("/mine", "/x/../mine"), f"/{path}"):
         assert bert.get(f"/gradio_api/file={spelling}").status_code == 404, spelling
         assert bert.get(f"/zh/gradio_api/file={spelling}").status_code == 404, spelling
+    # Nor once it has been typed and is shown again.
+    join(bert, server, "typed", [f"What is in {path}?", None, "", "", "", 5], "bertstab")
+    assert path in events(bert, "bertstab")
+    assert bert.get(f"/gradio_api/file={path}").status_code == 404
     # Not as what another event is given, either.
     file = {"path": path, "meta": {"_type": "gradio.FileData"}}
     body = {"data": [[file]], "fn_index": 0, "session_hash": "bertstab"}
     assert bert.post("/gradio_api/queue/join", json=body).status_code == 403
+
+
+def test_exports_are_theirs_who_made_them(server, anna, bert, hers):
+    assert anna.post(f"/api/exchanges/{hers['exchange_id']}/feedback", json={"rating": "up"}).status_code == 200
+    functions = server.mounts["/"].get_blocks().fns
+    for name in ("library_tab.<locals>.saved", "evaluation_tab.<locals>.saved"):
+        number = next(n for n, fn in functions.items() if fn.fn and fn.fn.__qualname__ == name)
+        values = [getattr(component, "value", None) for component in functions[number].inputs]
+        body = {"data": values, "fn_index": number, "session_hash": HASH}
+        assert anna.post("/gradio_api/queue/join", json=body).status_code == 200
+        (path,) = set(re.findall(r'"path":"([^"]+)"', events(anna)))
+        assert anna.get(f"/gradio_api/file={path}").status_code == 200
+        assert bert.get(f"/gradio_api/file={path}").status_code == 404, name
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "http://example.org/x", "file:///etc/passwd"])

@@ -25,12 +25,14 @@
     form.append(name, button);
     bar.append(form);
   };
-  document.addEventListener("DOMContentLoaded", async () => {
+  const start = async () => {
     const response = await fetched(base + "api/me");
     if (!response.ok) return;
     const me = await response.json();
     document.body.classList.toggle("aqa-reader", !me.admin);
     put(me);
     new MutationObserver(() => put(me)).observe(document.body, { childList: true, subtree: true });
-  });
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
 })();

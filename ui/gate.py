@@ -33,6 +33,8 @@ LARGEST_BODY = 4 * 2**20
 PUBLIC = frozenset({SIGN_IN, "/healthz", "/readyz", "/favicon.ico", "/robots.txt"})
 # Routes of this program; all others have to be Gradio's.
 OWN = re.compile(r"/(?:api|v1|language)/.+|/(?:healthz|readyz|metrics|openapi\.json|sign-in|sign-out)")
+# Routes of Gradio's whose answers name files; they are read here, so they are not to be compressed.
+NAMING = frozenset({"upload", "events", "called", "direct"})
 _BELIEVED_OF_A_PROXY = re.compile(rb"x-forwarded-.*|forwarded|x-real-ip|x-gradio-user|via")
 
 
@@ -144,8 +146,9 @@ class Gate:
             body = self._private.admit(who, mount, name, parts, scope, body)
             if name in ("join", "call", "direct"):
                 self._desk.asked_by(json.loads(body).get("session_hash") or "", request_id)
-        if name == "upload" and who is not None:
-            send = self._noting(who, send)
+        if name in NAMING and who is not None:
+            send = self._telling(who, name, send)
+            scope["headers"] = [(k, v) for k, v in scope["headers"] if k != b"accept-encoding"]
         if method not in SAFE_METHODS and name != "upload":
             scope["headers"] = _sized(scope["headers"], len(body))
             receive = _again(body, receive)
@@ -180,17 +183,17 @@ class Gate:
         user = self._sessions.user(_cookie(headers))
         return None if user is None else Identity(user.name, user.admin)
 
-    def _noting(self, who: Identity, send: Send) -> Send:
-        """Note whose files were uploaded before their names are told."""
-        held: list[Message] = []
+    def _telling(self, who: Identity, name: str, send: Send) -> Send:
+        """Note whose files are named before the names go out. An event is in one piece, other answers are put together."""
+        held: list[bytes] = []
 
         async def sending(message: Message) -> None:
-            held.append(message)
-            if message["type"] == "http.response.body" and not message.get("more_body"):
-                answer = b"".join(one.get("body", b"") for one in held)
-                self._private.uploaded(who.user, answer)
-                for one in held:
-                    await send(one)
+            if message["type"] == "http.response.body":
+                held.append(message.get("body", b""))
+                if name in ("events", "called") or not message.get("more_body"):
+                    self._private.told(who.user, name, b"".join(held))
+                    held.clear()
+            await send(message)
 
         return sending
 

@@ -107,14 +107,19 @@ class Private:
                 pass
         return body
 
-    def uploaded(self, user: str, body: bytes) -> None:
-        """Note whose files were just uploaded: `body` is what the upload was answered with."""
-        try:
-            paths = json.loads(body)
-        except ValueError:
-            return
-        for path in paths if isinstance(paths, list) else ():
-            self._owners.setdefault(_real(str(path)), set()).add(user)
+    def told(self, user: str, name: str, text: bytes) -> None:
+        """Note the files that are named to `user` in an answer, or in an event of one: these may be fetched by them.
+
+        Only Gradio's own values count, so that a path which somebody has typed and sees again does not become theirs.
+        """
+        for line in text.split(b"\n"):
+            try:
+                value = json.loads(line.removeprefix(b"data: "))
+            except (ValueError, RecursionError):
+                continue
+            paths = value if name == "upload" and isinstance(value, list) else _files(value)
+            for path in paths:
+                self._owners.setdefault(_real(str(path)), set()).add(user)
 
     def _event(self, who: Identity, mount: str, name: str, parts: Mapping[str, str], body: bytes) -> bytes:
         said = _object(body)
@@ -163,12 +168,9 @@ class Private:
         return next((user_in(session) for session, events in pending if event_id in events), None)
 
     def _file(self, who: Identity, text: str) -> None:
-        """Uploads are their uploaders'; all else in the folder are exports of the library, which all may read."""
+        """A file is there for those it was named to: its uploader, and who had it exported."""
         path = _real(text)
-        if not Path(path).is_relative_to(self._uploads):
-            raise _NOTHING
-        owners = self._owners.get(path)
-        if owners is not None and who.user not in owners:
+        if not Path(path).is_relative_to(self._uploads) or who.user not in self._owners.get(path, ()):
             raise _NOTHING
 
 
@@ -206,6 +208,20 @@ def _texts(value: Any) -> Iterator[str]:
             yield one
         elif isinstance(one, dict):
             rest.extend((*one.keys(), *one.values()))
+        elif isinstance(one, list):
+            rest.extend(one)
+
+
+def _files(value: Any) -> Iterator[str]:
+    """Paths of the files that are in a value of Gradio's, however deep."""
+    rest = [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, dict):
+            meta = one.get("meta")
+            if isinstance(meta, dict) and meta.get("_type") == "gradio.FileData" and isinstance(one.get("path"), str):
+                yield one["path"]
+            rest.extend(one.values())
         elif isinstance(one, list):
             rest.extend(one)
 
