@@ -1,10 +1,11 @@
 """Choose the weights and thresholds of rag/data/calibration.json, and print what they reach on data held out.
 
     python -m eval.calibrate verifier DATA [--write]
-    python -m eval.calibrate refusal DATA [--write]
+    python -m eval.calibrate refusal DATA [--home HOME] [--write]
     python -m eval.calibrate listing DATA [--write]
 
-DATA is the folder of the sample data (corpus/, questions/, seeds/). Libraries are built in a temporary folder.
+DATA is the folder of the sample data (corpus/, questions/, seeds/). Libraries are built in a temporary folder; HOME
+is a ready library, a large one, that holds the papers of the LitSearch and one-line-summary questions.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from numpy.typing import NDArray
 
 from eval.make_verifier_set import Claim, make, read_papers
 from eval.sets import Item, read_set
-from rag import evidence, listing, refusal, verify
+from rag import details, listing, refusal, verify
 from rag.embeddings import Encoder
 from rag.framing import statement
 from rag.library import Library
 from rag.question import understand
 from rag.text import clean_text
-from rag.types import Paper
+from rag.types import LISTS, Paper
 
 Array = NDArray[np.float64]
 SETS = Path(__file__).parent / "sets"
@@ -36,6 +37,10 @@ TARGET = Path(__file__).parent.parent / "rag" / "data" / "calibration.json"
 FOLDS = 5
 TRUE_WEIGHT, SUMMARY_WEIGHT = 1.0, 0.5
 FALSE_WEIGHT = 3.0
+# Of the refusal: strength of the penalty on large weights, thresholds shown, and the one that is written.
+RIDGE = 2.0
+STEPS = (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
+LEAST = 0.45
 
 
 def fit(features: Array, labels: Array, weights: Array, ridge: float) -> Array:
@@ -171,53 +176,98 @@ def _table(name: str, claims: Sequence[Claim], probabilities: Array) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    kind: str
+    """`part` names the library and the kind; `untold` that a detail is asked for which the best paper does not give."""
+
+    part: str
     answerable: bool
     question: str
     features: tuple[float, ...]
+    untold: bool
 
 
 @main.command("refusal")
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--home", type=click.Path(exists=True, path_type=Path), help="a ready library, for questions over it")
 @click.option("--write", is_flag=True, help="write the weights to rag/data/calibration.json")
-def refuse(data: Path, write: bool) -> None:
-    """Questions of the project's sets over the seeds, and of PubMedQA over its abstracts and over half of them."""
-    own = [*read_set(SETS / "refusal_dev.jsonl").items, *read_set(SETS / "seeds_facts.jsonl").items]
-    medical = list(read_set(data / "questions" / "pubmedqa_dev.jsonl").items)
+def refuse(data: Path, home: Path | None, write: bool) -> None:
+    """Questions of the project's sets over the seeds, PubMedQA over its abstracts and over half of them, and questions
+    on nothing of the kind over both and over HOME.
+
+    The questions of refusal_free_report.jsonl have no part in the weights.
+    """
+    sets = ("refusal_dev", "seeds_facts", "seeds_topics", "seeds_mixed", "refusal_free_choose")
+    own = [item for name in sets for item in _items(SETS / f"{name}.jsonl")]
+    apart = _items(SETS / "refusal_free_report.jsonl")
+    strange = [item for item in (*own, *apart) if item.kind == "off-topic"]
+    medical = _items(data / "questions" / "pubmedqa_dev.jsonl")
     gone = {item.relevant[0] for item in medical[::2]}
     with tempfile.TemporaryDirectory() as folder:
         lines = (data / "corpus" / "pubmedqa_dev.jsonl").read_bytes().splitlines()
         half = Path(folder) / "half.jsonl"
         half.write_bytes(b"\n".join(line for line in lines if orjson.loads(line)["id"] not in gone))
-        rows = list(_asked(Path(folder) / "a", sorted((data / "seeds").glob("*.txt")), own, None))
-        rows += _asked(Path(folder) / "b", [data / "corpus" / "pubmedqa_dev.jsonl"], medical, None)
-        rows += _asked(Path(folder) / "c", [half], medical[::2], "gold removed")
-    table = np.array([row.features for row in rows])
+        seeds = _built(Path(folder) / "a", sorted((data / "seeds").glob("*.txt")))
+        pubmed = _built(Path(folder) / "b", [data / "corpus" / "pubmedqa_dev.jsonl"])
+        rows = list(_asked(seeds, own, "seeds"))
+        tested = list(_asked(seeds, apart, "seeds"))
+        rows += _asked(pubmed, medical, "PubMed")
+        rows += _asked(pubmed, strange, "PubMed")
+        rows += _asked(_built(Path(folder) / "c", [half]), medical[::2], "PubMed, abstract removed", False)
+    if home is not None:
+        named = [
+            item for name in ("litsearch_dev", "tldr_dev") for item in _items(data / "questions" / f"{name}.jsonl")
+        ]
+        rows += _asked(home, [*strange, *named], "ready library")
     labels = np.array([float(row.answerable) for row in rows])
-    by_kind = {kind: sum(row.kind == kind for row in rows) for kind in {row.kind for row in rows}}
-    weights = np.array([100 / by_kind[row.kind] for row in rows])
+    counts = {part: sum(row.part == part for row in rows) for part in {row.part for row in rows}}
+    weights = np.array([100 / counts[row.part] for row in rows])
     groups = np.array([random.Random(row.question).randrange(FOLDS) for row in rows])
-    probabilities = held_out(table, labels, weights, groups, 2.0)
-    steps = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
-    click.echo(f"refused, held out, at {steps}")
-    for kind in by_kind:
-        here = np.array([row.kind == kind for row in rows])
-        click.echo(f"  {kind:16}{here.sum():4}  " + "  ".join(f"{np.mean(probabilities[here] < s):.3f}" for s in steps))
+    # Where a rule decides the model has nothing to learn.
+    weights[[row.untold for row in rows]] = 0.0
+    table = np.array([row.features for row in rows])
+    chosen = fit(table, labels, weights, RIDGE)
+    click.echo(f"refused, each question held out, at {STEPS}")
+    _refused(rows, held_out(table, labels, weights, groups, RIDGE))
+    click.echo("refused, questions that had no part in features or weights")
+    _refused(tested, predict(chosen, np.array([row.features for row in tested])))
+    click.echo(
+        " ".join(f"{name} {weight:.2f}" for name, weight in zip(("constant", *refusal.NAMES), chosen, strict=True))
+    )
     if write:
-        _write("refusal", {"default": {"weights": _rounded(fit(table, labels, weights, 2.0)), "least": 0.2}})
+        _write("refusal", {"default": {"weights": _rounded(chosen), "least": LEAST}})
 
 
-def _asked(home: Path, paths: Sequence[Path], items: Sequence[Item], instead: str | None) -> Iterator[_Row]:
-    """Features of each question over a library of `paths`; `instead` names a kind that makes all unanswerable."""
+def _items(path: Path) -> list[Item]:
+    """Those that stand by themselves and have the truth as their premise."""
+    return [item for item in read_set(path).items if not item.history and item.kind != "false-premise"]
+
+
+def _built(home: Path, paths: Sequence[Path]) -> Path:
     with Library.open(home, write=True, llm="none") as library:
         library.ingest(list(paths))
+    return home
+
+
+def _asked(home: Path, items: Sequence[Item], name: str, answerable: bool = True) -> Iterator[_Row]:
+    """Features of each question over the library at `home`; with `answerable` False it can answer none."""
+    with Library.open(home, llm="none") as library:
         for item in items:
             question = understand(item.question, (), library.index, None)
-            ranked = library.searcher.search(question, 5, question.filters)
-            found = evidence.select(question, ranked, library.index, 8)
-            if found:
-                seen = refusal.features(question, ranked, found, library.index)
-                yield _Row(instead or item.kind, item.answerable and instead is None, item.question, astuple(seen))
+            found = library.searcher.found(question, 5, question.filters)
+            if found.ranked and question.kind not in LISTS:
+                seen = refusal.features(question, found.ranked, library.index, found.vector)
+                paper = refusal.best_paper(question, found.ranked, library.index)
+                untold = details.untold(question.search_text, paper) is not None
+                yield _Row(f"{name}: {item.kind}", item.answerable and answerable, item.question, astuple(seen), untold)
+
+
+def _refused(rows: Sequence[_Row], probabilities: Array) -> None:
+    """A line a part: how many questions, and the share refused at each of STEPS."""
+    untold = np.array([row.untold for row in rows])
+    seen = np.where(untold, probabilities * refusal.UNTOLD_SHARE, probabilities)
+    for part in dict.fromkeys(row.part for row in rows):
+        here = np.array([row.part == part for row in rows])
+        shares = "  ".join(f"{np.mean(seen[here] < step):.3f}" for step in STEPS)
+        click.echo(f"  {part:36}{here.sum():4}  {shares}")
 
 
 @main.command("listing")

@@ -1,8 +1,9 @@
 """Is anything near enough to answer from? A calibrated probability, and what is said where it is too low.
 
-What a library cannot answer shows in words: a name that no paper found has, an attribute ("batch size", "licence") that
-the best paper never speaks of. What it has nothing on at all shows in the vectors. Both go into one logistic model,
-its weights and threshold kept by the embedder's fingerprint (data/calibration.json, made by `eval/calibrate.py`).
+What a library cannot answer shows in words: a name that no paper found has, a word of which the best paper never
+speaks, a detail that abstracts seldom give (`rag.details`). What it has nothing on at all shows in the vectors. The
+details are settled by rule; the rest goes into one logistic model, its weights and threshold kept by the embedder's
+fingerprint (data/calibration.json, made by `eval/calibrate.py`).
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rag import calibration
+from rag import calibration, details
 from rag.claims import NameSource, name_source, names, numbers
 from rag.evidence import Term, asks_number, question_terms, sentence_vectors
-from rag.terms import content, listed, stems, words
-from rag.text import split_sentences
+from rag.terms import content, listed, stems
+from rag.translate import lost
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
 if TYPE_CHECKING:
     from rag.embeddings import FloatArray
     from rag.index import Index
 
-# A description of a paper has words of its own that the paper need not have: from this many telling words on the
-# threshold is this share of the usual one.
-LONG = 9
-LONG_SHARE = 0.4
+# What is left of the probability where the best paper does not speak of a detail that is asked for.
+UNTOLD_SHARE = 0.25
+# Telling words from which on a question counts as long: a description of a paper has words of its own.
+LONG = 12
+# Weight of words taken for lacking in every question, so that one shared word is not yet everything.
+_PRIOR = 0.3
 _REFUSES = re.compile(
     r"^\W*(?:(?:sorry|unfortunately)\W+)?(?:"
     r"i (?:do not|don['’]?t|cannot|can['’]?t|am (?:not able|unable)|could not|couldn['’]?t)\b[^.]{0,60}\b"
@@ -47,9 +48,6 @@ _REFUSES = re.compile(
     re.I,
 )
 # A word that only asks, or speaks of papers in general, is no attribute that a paper must have.
-_ASKED = re.compile(
-    r"\b(?:what|which|whose|how (?:many|much))\b(?:\s+(?:is|are|was|were)\b)?(?:\s+(?:the|of the)\b)?", re.I
-)
 _ASKING = listed(
     "mani much mean say tell explain kind type sort thing part role way exampl compar differ relat topic subject name "
     "call exact avail public actual get could use work whi happen first time take need tri possibl go come give "
@@ -59,31 +57,22 @@ _ASKING = listed(
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """One question in the light of what was found. All 0 to 1 but `margin`.
+    """One question in the light of the best paper found, the one that has most of its words. All 0 to 1.
 
-    `whole` and `sentence` are the best cosines with a paper and with a sentence; `cover_paper`, `cover_sentence` and
-    `cover_evidence` the shares of the question's words, by how rare they are in the library, that the best paper, its
-    best sentence and the evidence have; `unknown` the share that no paper of the library has; `missing` the weight of
-    the heaviest word that the best paper lacks; `strange` 1 where a name of the question is in none of the papers
-    found, `anchored` 1 where one is in the best paper; `rest` is `cover_paper` without the names; `asked` the share of
-    the words after "which" or "how many" that the best paper lacks; `no_number` 1 where a number is asked and the best
-    paper has none of that kind; `relevance` is the search's own estimate; `margin` its lead over the third paper's.
+    `sentence` is the best cosine with a sentence of the first three papers; `cover` the share of the question's words,
+    by how rare they are in the library, that the best paper has, `rest` the same without the names it has; in another
+    language both shrink by what was lost in translation. `anchored` is 1 where a name of the question is in the best
+    paper, `strange` 1 where one is in none of those found; `relevance` is the search's own estimate where no name
+    anchors the question; `length` grows with the question's telling words.
     """
 
-    whole: float
     sentence: float
-    cover_paper: float
-    cover_sentence: float
-    cover_evidence: float
-    unknown: float
-    missing: float
-    strange: float
-    anchored: float
+    cover: float
     rest: float
-    asked: float
-    no_number: float
+    anchored: float
+    strange: float
     relevance: float
-    margin: float
+    length: float
 
 
 NAMES = tuple(field.name for field in fields(Features))
@@ -108,13 +97,16 @@ def decide(
     """Whether the papers found can answer `asked`; `vector` as in `features`."""
     if not ranked or not found:
         return Verdict(False, 0.0, _reason(asked, (), bool(ranked)))
-    seen = features(asked, ranked, found, index, vector)
-    probability = relevance(seen, index.encoder.fingerprint)
+    paper = best_paper(asked, ranked, index)
+    hidden = details.untold(asked.search_text, paper)
+    probability = relevance(features(asked, ranked, index, vector), index.encoder.fingerprint)
+    if hidden is not None:
+        probability *= UNTOLD_SHARE
     least = calibration.threshold("refusal", index.encoder.fingerprint).least
-    if len(content(asked.search_text)) >= LONG:
-        least *= LONG_SHARE
-    lacking = () if probability >= least else tuple(missing_names(asked, [hit.paper for hit in ranked]))
-    return Verdict(probability >= least, probability, _reason(asked, lacking, True))
+    if probability >= least:
+        return Verdict(True, probability, "")
+    lacking = missing_names(asked, [hit.paper for hit in ranked])
+    return Verdict(False, probability, _reason(asked, lacking, True, hidden if not lacking else None))
 
 
 def relevance(features: Features, fingerprint: str) -> float:
@@ -122,81 +114,54 @@ def relevance(features: Features, fingerprint: str) -> float:
     return calibration.logistic(calibration.threshold("refusal", fingerprint).weights, astuple(features))
 
 
+def best_paper(asked: Question, ranked: Sequence[RankedPaper], index: Index) -> Paper:
+    """Of the first three papers, the one that has most of the question's words; `ranked` is not empty."""
+    terms = _terms(asked, index)
+    return max((hit.paper for hit in ranked[:3]), key=lambda paper: _share(terms, _held(paper)))
+
+
 def features(
-    asked: Question,
-    ranked: Sequence[RankedPaper],
-    found: Sequence[Evidence],
-    index: Index,
-    vector: FloatArray | None = None,
+    asked: Question, ranked: Sequence[RankedPaper], index: Index, vector: FloatArray | None = None
 ) -> Features:
-    """What `relevance` weighs. `ranked` and `found` are not empty; `vector` (d,) is that of the question's
-    `search_text`, None embeds it here.
+    """What `relevance` weighs. `ranked` is not empty; `vector` (d,) is that of the question's `search_text`, None
+    embeds it here.
     """
     text = asked.search_text
-    terms = {s: term for s, term in question_terms(text, index).items() if s not in _ASKING}
+    terms = _terms(asked, index)
     papers = [hit.paper for hit in ranked[:3]]
-    held = [
-        stems(f"{paper.title} {paper.abstract} {' '.join(paper.authors)} {paper.venue} {paper.year}")
-        for paper in papers
-    ]
-    best = int(np.argmax([_share(terms, have) for have in held]))
+    best = best_paper(asked, ranked, index)
+    held = _held(best)
     vector = index.encoder.encode([text])[0] if vector is None else vector
     vectors = sentence_vectors(index, papers)
-    sentences = [stems(span.text) for spans, _ in vectors.values() for span in spans]
-    whole = index.dense(vector, 1, asked.filters)
-    named = [name for name in names(text) if name.sure]
-    parts = {word.stem for name in named for word in content(name.text)}
-    wanted = asked_for(text)
+    source = _source(best)
+    has = [name for name in names(text) if name.sure and source.has(name)]
+    parts = {word.stem for name in has for word in content(name.text)}
+    others = {s: term for s, term in terms.items() if s not in parts}
+    kept = 1 - lost(asked.standalone) if asked.language == "zh" else 1.0
     return Features(
-        whole=whole[0][1] if whole else 0.0,
         sentence=max((float((matrix @ vector).max()) for _, matrix in vectors.values() if len(matrix)), default=0.0),
-        cover_paper=_share(terms, held[best]),
-        cover_sentence=max((_share(terms, have) for have in sentences), default=0.0),
-        cover_evidence=_share(terms, stems(" ".join(piece.span.text for piece in found))),
-        unknown=1 - _share(terms, {s for s, term in terms.items() if term.known}),
-        missing=max((term.weight for s, term in terms.items() if s not in held[best]), default=0.0),
+        cover=kept * _share(terms, held),
+        rest=kept * _share(others, held) if others else 0.5,
+        anchored=float(bool(has)),
         strange=float(bool(missing_names(asked, papers))),
-        anchored=float(any(_source(papers[best]).has(name) for name in named)),
-        rest=_share({s: term for s, term in terms.items() if s not in parts}, held[best], empty=0.7),
-        asked=1 - _share({s: terms[s] for s in wanted if s in terms}, held[best], empty=0.7),
-        no_number=float(
-            asks_number(text) and not _has_number(papers[best], wanted if "how many" in text.casefold() else ())
-        ),
-        relevance=ranked[0].relevance,
-        margin=ranked[0].relevance - ranked[min(2, len(ranked) - 1)].relevance,
+        relevance=0.0 if has else ranked[0].relevance,
+        length=min(LONG, len(content(text))) / LONG,
     )
 
 
-def _share(terms: Mapping[str, Term], held: Set[str], empty: float = 0.0) -> float:
-    """Share of `terms` by weight that are in `held`; `empty` where there are no terms."""
-    total = sum(term.weight for term in terms.values())
-    return sum(term.weight for s, term in terms.items() if s in held) / total if total else empty
+def _terms(asked: Question, index: Index) -> dict[str, Term]:
+    return {s: term for s, term in question_terms(asked.search_text, index).items() if s not in _ASKING}
 
 
-def asked_for(text: str) -> tuple[str, ...]:
-    """Stems of what is asked for: the words after "which", "what" or "how many", up to the next function word."""
-    found = _ASKED.search(text)
-    if found is None:
-        return ()
-    taken: list[str] = []
-    for word in words(text[found.end() :]):
-        if word.weight == 0 or len(taken) == 3:
-            if taken:
-                break
-            continue
-        taken.append(word.stem)
-    return tuple(taken)
+def _held(paper: Paper) -> frozenset[str]:
+    return stems(f"{paper.title} {paper.abstract} {' '.join(paper.authors)} {paper.venue} {paper.year}")
 
 
-def _has_number(paper: Paper, counted: Sequence[str]) -> bool:
-    """Whether the abstract has a number, and near one of the words `counted` where there are any."""
-    for span in split_sentences(paper.abstract):
-        for number in numbers(span.text):
-            after = [word.stem for word in words(span.text) if word.start >= number.start][:9]
-            before = [word.stem for word in words(span.text) if word.end <= number.start][-4:]
-            if not counted or set(counted) & {*after, *before}:
-                return True
-    return False
+def _share(terms: Mapping[str, Term], held: Set[str]) -> float:
+    """Share of `terms` by weight that are in `held`, `_PRIOR` taken for lacking."""
+    return sum(term.weight for s, term in terms.items() if s in held) / (
+        sum(term.weight for term in terms.values()) + _PRIOR
+    )
 
 
 def _source(paper: Paper) -> NameSource:
@@ -241,10 +206,12 @@ def no_match(asked: Question) -> str:
     return f"No paper in the library matches. Looked for: “{asked.search_text}”{_filtered(asked)}."
 
 
-def _reason(asked: Question, lacking: Sequence[str], found: bool) -> str:
+def _reason(asked: Question, lacking: Sequence[str], found: bool, hidden: str | None = None) -> str:
     if asked.language == "zh":
         return f"文库中没有找到可以回答“{asked.standalone}”的论文。下面是最接近的论文。"
     named = f" No paper found names {' or '.join(lacking)}." if lacking else ""
+    if hidden is not None:
+        named = f" The nearest abstract says nothing that answers “{hidden}”."
     looked = f"The library does not hold an answer. Looked for: “{asked.search_text}”{_filtered(asked)}.{named}"
     if not found:
         return f"{looked} No paper passes the filters; take them off to search all." if asked.filters else looked

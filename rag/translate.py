@@ -67,12 +67,17 @@ def _ask(chat: Asked, prompt: str) -> str:
     return written.splitlines()[0].strip(" \"'“”") if written else ""
 
 
+def lost(text: str) -> float:
+    """Share, 0 to 1, of the Chinese characters of `text` that the glossary does not know; 0 where there are none."""
+    return 1 - glossary(text)[1] if _CJK.search(text) else 0.0
+
+
 def glossary(text: str) -> tuple[str, float]:
     """English terms for the Chinese in `text`, with its Latin words kept in place, and the share of characters known.
 
-    The longest term that fits is taken, from left to right.
+    The longest term that fits is taken, from left to right. A single character beside one that the glossary does not
+    know is most likely part of an unknown word, and says nothing.
     """
-    terms, longest = _terms()
     out: list[str] = []
     known = total = 0
     for run in _RUN.findall(text):
@@ -80,18 +85,26 @@ def glossary(text: str) -> tuple[str, float]:
             out.append(_PUNCTUATION.sub(" ", run).strip())
             continue
         total += len(run)
-        at = 0
-        while at < len(run):
-            for size in range(min(longest, len(run) - at), 0, -1):
-                english = terms.get(run[at : at + size])
-                if english is not None:
-                    out.append(english)
-                    known += size
-                    at += size
-                    break
-            else:
-                at += 1
+        pieces = _pieces(run)
+        for place, (size, english) in enumerate(pieces):
+            beside = pieces[max(0, place - 1) : place + 2]
+            if english is None or (size == 1 and english and any(other is None for _, other in beside)):
+                continue
+            out.append(english)
+            known += size
     return " ".join(piece for piece in out if piece), known / total if total else 0.0
+
+
+def _pieces(run: str) -> list[tuple[int, str | None]]:
+    """A run of Chinese characters as terms: how many characters, and the English, None for an unknown character."""
+    terms, longest = _terms()
+    found: list[tuple[int, str | None]] = []
+    at = 0
+    while at < len(run):
+        size = next((n for n in range(min(longest, len(run) - at), 0, -1) if run[at : at + n] in terms), 0)
+        found.append((size or 1, terms.get(run[at : at + (size or 1)])))
+        at += size or 1
+    return found
 
 
 @cache

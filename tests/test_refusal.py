@@ -4,10 +4,10 @@ from dataclasses import astuple, replace
 
 import pytest
 
+from rag.details import asked_for, untold
 from rag.evidence import select
 from rag.refusal import (
     Features,
-    asked_for,
     decide,
     features,
     holds,
@@ -17,17 +17,17 @@ from rag.refusal import (
     not_stated,
     relevance,
 )
-from rag.types import AnswerSentence, Evidence, Filters, Question, Span
+from rag.types import AnswerSentence, Evidence, Filters, Paper, Question, Span
 from tests.fakes_answers import GARDEN, KETTLE, PAPERS, FakeIndex, ask
 
-NEAR = Features(0.7, 0.7, 1.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.9, 0.8)
-FAR = Features(0.1, 0.1, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0)
+NEAR = Features(0.7, 0.8, 0.8, 0.0, 0.0, 0.9, 0.4)
+FAR = Features(0.1, 0.0, 0.0, 0.0, 1.0, 0.0, 0.4)
 
 
 def seen(text: str) -> Features:
     question, index = ask(text), FakeIndex(PAPERS)
     ranked = index.ranked(question)
-    return features(question, ranked, select(question, ranked, index, 8), index)
+    return features(question, ranked, index)
 
 
 def near(question: Question) -> bool:
@@ -40,16 +40,15 @@ def test_relevance_is_a_probability_that_tells_near_from_far() -> None:
     assert relevance(FAR, "any") < 0.05 < 0.95 < relevance(NEAR, "any")
 
 
-@pytest.mark.parametrize("better", ["cover_paper", "cover_sentence", "rest", "relevance", "sentence"])
+@pytest.mark.parametrize("better", ["cover", "rest", "anchored", "relevance", "sentence"])
 def test_relevance_grows_with_what_speaks_for_it(better: str) -> None:
     middle = Features(*((a + b) / 2 for a, b in zip(astuple(NEAR), astuple(FAR), strict=True)))
     assert relevance(replace(middle, **{better: 1.0}), "any") > relevance(replace(middle, **{better: 0.0}), "any")
 
 
-@pytest.mark.parametrize("worse", ["unknown", "missing", "strange", "asked", "no_number"])
-def test_relevance_falls_with_what_speaks_against_it(worse: str) -> None:
+def test_relevance_falls_with_a_name_that_no_paper_has() -> None:
     middle = Features(*((a + b) / 2 for a, b in zip(astuple(NEAR), astuple(FAR), strict=True)))
-    assert relevance(replace(middle, **{worse: 1.0}), "any") < relevance(replace(middle, **{worse: 0.0}), "any")
+    assert relevance(replace(middle, strange=1.0), "any") < relevance(replace(middle, strange=0.0), "any")
 
 
 @pytest.mark.parametrize(
@@ -79,9 +78,30 @@ def test_a_name_no_paper_has_is_strange() -> None:
     assert missing_names(ask("GasPro and KettleNet"), [KETTLE, GARDEN]) == ["GasPro"]
 
 
-def test_a_count_must_stand_by_what_is_counted() -> None:
-    assert seen("How many kettles is KettleNet tested on?").no_number == 0.0
-    assert seen("How many parameters has KettleNet?").no_number == 1.0
+def test_coverage_has_the_names_apart() -> None:
+    by_name = seen("Does KettleNet juggle oranges?")
+    assert by_name.anchored == 1.0
+    assert by_name.relevance == 0.0
+    assert by_name.rest == 0.0 < by_name.cover
+    assert seen("Do kettles juggle oranges?").anchored == 0.0
+
+
+def test_what_was_lost_in_translation_counts_as_lacking() -> None:
+    index = FakeIndex(PAPERS)
+    whole = ask("KettleNet kettles")
+    shares = []
+    for text in ("KettleNet 数据集", "KettleNet 数据集鑫淼"):
+        question = replace(whole, standalone=text, language="zh")
+        shares.append(features(question, index.ranked(question), index).cover)
+    assert shares[1] == pytest.approx(shares[0] * 3 / 5)
+
+
+def test_a_detail_that_is_not_told_is_refused_with_the_words_that_ask_for_it() -> None:
+    question, index = ask("What batch size trains KettleNet?"), FakeIndex(PAPERS)
+    ranked = index.ranked(question)
+    verdict = decide(question, ranked, select(question, ranked, index, 8), index)
+    assert not verdict.near
+    assert "“batch size”" in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -147,3 +167,52 @@ def test_refusals_are_in_the_language_of_the_question() -> None:
     assert "有论文吗？" in no_match(chinese)
     assert "有论文吗？" in not_stated(chinese)
     assert "any kettles" in not_stated(ask("any kettles"))
+
+
+def _paper(abstract: str, authors: tuple[str, ...] = ()) -> Paper:
+    return replace(KETTLE, abstract=abstract, authors=authors)
+
+
+@pytest.mark.parametrize(
+    ("text", "abstract"),
+    [
+        ("Which batch size did they use?", "We train with large batches."),
+        ("How many GPUs does it need?", "It needs little time."),
+        ("What is the licence of the corpus?", "The corpus is large."),
+        ("Who paid for it?", "It was dear."),
+        ("What AUC does it reach?", "Accuracy is 91%."),
+        (
+            "How many kettles were boiled?",
+            "We boil kettles, and later that day, in a wholly different hall, 12 eggs.",
+        ),
+        ("Which dataset is it tested on?", "It is tested on a public dataset."),
+        ("What does Table 3 show?", "The valves close."),
+        ("Who wrote the paper on valves?", "Valves close."),
+        ("At which hospital was the trial run?", "The clinical trial has 40 patients."),
+    ],
+)
+def test_details_that_an_abstract_does_not_give(text: str, abstract: str) -> None:
+    assert untold(text, _paper(abstract)) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "abstract"),
+    [
+        ("Which batch size did they use?", "A batch size of 32 works best."),
+        ("How many GPUs does it need?", "It trains on eight GPUs."),
+        ("What is the licence of the corpus?", "The corpus is under an open licence."),
+        ("What AUC does it reach?", "The AUC is 0.91."),
+        ("How many kettles were boiled?", "We boil 90 kettles."),
+        ("By how much does it raise accuracy?", "We gain 3%."),
+        ("Which dataset is it tested on?", "It is tested on the BoilBench dataset."),
+        ("Which corpora is it tested on?", "It is tested on data sets such as Boilpedia."),
+        ("Why does water boil?", "Water is heated."),
+        ("What is the complexity of boiling?", "Boiling is hard."),
+    ],
+)
+def test_details_that_an_abstract_gives_or_nobody_asks_for(text: str, abstract: str) -> None:
+    assert untold(text, _paper(abstract)) is None
+
+
+def test_authors_are_told_where_the_library_knows_them() -> None:
+    assert untold("Who are the authors of the paper on valves?", _paper("Valves close.", ("Ada Byron",))) is None
