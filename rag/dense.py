@@ -185,20 +185,20 @@ class Dense:
 
     def query(self, vector: FloatArray, n: int) -> list[tuple[int, float]]:
         """The `n` rows whose nearest chunk has the greatest cosine with `vector` (d,), best first."""
+        wanted = n + n // 3 + 8
         with _translated(self.place):
-            total = self._collection.count()
-            wanted = min(total, n + n // 3 + 8)
-            while wanted:
+            while True:
+                # Chroma takes a number beyond what it holds; asking how many that are costs more than the search.
                 found = self._collection.query(
                     query_embeddings=np.atleast_2d(vector), n_results=wanted, include=["distances"]
                 )
+                names = found["ids"][0]
                 best: dict[int, float] = {}
-                for name, distance in zip(found["ids"][0], (found["distances"] or [[]])[0], strict=True):
+                for name, distance in zip(names, (found["distances"] or [[]])[0], strict=True):
                     best.setdefault(int(name.partition(":")[0]), 1.0 - float(distance))
-                if len(best) >= n or wanted >= total:
+                if len(best) >= n or len(names) < wanted:
                     return list(best.items())[:n]
-                wanted = min(total, wanted * 2)
-        return []
+                wanted *= 2
 
     def load(self) -> None:
         """Read the vectors' files now, which happens otherwise at the first question."""

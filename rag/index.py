@@ -27,6 +27,7 @@ from rag.records import Entry, FloatArray, Order, PaperVectors, Records
 from rag.reindex import embed_anew
 from rag.settings import Settings
 from rag.types import Filters, Paper
+from rag.vectors import VectorTable
 from rag.writing import Writing
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = ["Health", "Index", "Manifest", "PaperVectors", "PreparedPaper", "Repa
 
 T = TypeVar("T")
 ALL = Filters()
+MOST_KEPT = 20_000  # words whose best paper is kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Index:
         self._storing = threading.RLock()
         self._ingesting = threading.Lock()
         self._kept = ExitStack()
+        self._bests: tuple[int, dict[str, list[tuple[int, float]]]] = (-1, {})
         self._exact: tuple[int, NDArray[np.int64], FloatArray] | None = None
 
     @classmethod
@@ -168,6 +171,10 @@ class Index:
         """Vectors of those rows that exist."""
         return self.records.vectors(rows)
 
+    def vector_table(self, rows: Sequence[int]) -> VectorTable:
+        """Vectors of those rows that exist, side by side; see `Records.vector_table`."""
+        return self.records.vector_table(rows)
+
     def find(self, reference: str) -> Paper | None:
         """The paper known by an id, alias, DOI, arXiv id, exact title or `FILE#POSITION`; None where there is none."""
         row = find_row(self.records, reference)
@@ -207,6 +214,21 @@ class Index:
 
     def lexical(self, text: str, n: int, filters: Filters = ALL) -> list[tuple[int, float]]:
         """The `n` best rows for the words of `text` with their BM25 scores, best first."""
+        if n == 1 and not filters:
+            return self._best(text)
+        return self._lexical(text, n, filters)
+
+    def _best(self, text: str) -> list[tuple[int, float]]:
+        """The best row for a text, which is asked for every word of a question, and several times: it is kept."""
+        generation = self.records.generation
+        held = self._bests
+        if held[0] != generation or len(held[1]) > MOST_KEPT:
+            held = self._bests = (generation, {})
+        if text not in held[1]:
+            held[1][text] = self._lexical(text, 1, ALL)
+        return list(held[1][text])
+
+    def _lexical(self, text: str, n: int, filters: Filters) -> list[tuple[int, float]]:
         venues = None if filters.venue is None else self.records.venues(filters.venue)
         if venues == []:
             return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,10 @@ from rag.index import Index
 from rag.language import ENGLISH
 from rag.owning import names_asked, owned
 from rag.question import understand
-from rag.records import PaperVectors
-from rag.rerank import match, phrases, query_terms, size
+from rag.rerank import Match, match, phrases, query_terms, size
 from rag.settings import Settings
 from rag.types import Filters, Paper, Question, RankedPaper, Span
+from rag.vectors import VectorTable
 
 FloatArray = NDArray[np.float32]
 NO_FILTERS = Filters()
@@ -141,13 +141,17 @@ class Searcher:
             if not self._index.rows():
                 raise LibraryEmpty("The library is empty; read some papers first: `abstract-qa ingest PATH`.")
             return []
-        stored = self._index.vectors(rows)
-        rows = [row for row in rows if row in stored]
+        stored = self._index.vector_table(rows)
+        rows = list(stored.rows)
         terms = query_terms(query.words, self._best_of_term)
         most = terms.known or 1.0
-        whole, _ = _nearest([stored[row].chunks for row in rows], query.vectors)
-        sentence, place = _nearest([stored[row].sentences for row in rows], query.vectors)
-        title = (np.stack([stored[row].title for row in rows]) @ query.vectors.T).max(axis=1)
+        # One product with all vectors of the question; its columns are the texts, then the phrases.
+        asked_vectors = np.concatenate([query.vectors, query.phrases]).T
+        texts = len(query.vectors)
+        of_chunks, of_sentences = stored.chunks @ asked_vectors[:, :texts], stored.sentences @ asked_vectors
+        whole, _ = _nearest(of_chunks, stored.chunk_counts)
+        sentence, place = _nearest(of_sentences[:, :texts], stored.sentence_counts)
+        title = (stored.titles @ query.vectors.T).max(axis=1)
         table = np.zeros((len(rows), len(NAMES)), np.float32)
         # A paper that only its vectors proposed has less than the last of a full list; how much less is not known.
         floor = LAST_SHARE * min(bm25.values()) if len(bm25) >= n else 0.0
@@ -160,11 +164,11 @@ class Searcher:
         here = [papers[rows[i]] for i in chosen]
         sizes = [size(paper) for paper in here]
         matches = [match(terms, paper, sum(sizes) / len(sizes)) for paper in here]
-        phrased, _ = _nearest([stored[rows[i]].sentences for i in chosen], query.phrases, mean=True)
+        phrased = _nearest_of_each(of_sentences[:, texts:], stored.sentence_counts).mean(axis=1)[chosen]
         # With few papers the centre of the first ones says nothing about the question.
-        centred = _feedback([stored[rows[i]].chunks for i in chosen]) if len(rows) >= n else np.zeros(len(chosen))
+        centred = _feedback(stored, chosen) if len(rows) >= n else np.zeros(len(chosen))
         table = table[chosen]
-        table[:, FIRST:] = np.column_stack([phrased, centred, np.array([astuple(each) for each in matches])])
+        table[:, FIRST:] = np.column_stack([phrased, centred, np.array([_numbers(each) for each in matches])])
         wanted = names_asked(asked.search_text) if asked.kind in ("fact", "compare") else ()
         scores = table @ self._weights.rank + OWNED * np.array([owned(paper, wanted) for paper in here], np.float32)
         probabilities = self._weights.probability(table)
@@ -175,7 +179,7 @@ class Searcher:
                 Features(*map(float, table[at])),
                 float(scores[at]),
                 float(probabilities[at]),
-                _quote(paper, stored[rows[i]], int(place[i])),
+                _quote(paper, stored.spans(i), int(place[i])),
             )
             for at, (i, paper) in enumerate(zip(chosen, here, strict=True))
         ]
@@ -242,45 +246,52 @@ def _texts(asked: Question) -> list[str]:
     return [asked.search_text, asked.standalone]
 
 
-def _nearest(
-    groups: Sequence[FloatArray], vectors: FloatArray, *, mean: bool = False
-) -> tuple[FloatArray, NDArray[np.int64]]:
-    """For each group (g, d): its best cosine with any of the `vectors` (q, d), and which of its rows has it.
+def _nearest(cosines: FloatArray, counts: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
+    """For each paper: its best cosine, and which of its vectors has it; 0 for a paper without.
 
-    With `mean`, the best is taken for each vector and the mean over the vectors given. 0 for an empty group.
+    `cosines` (v, q) are those of all papers' vectors, paper after paper as many as `counts` says, with q texts.
     """
-    sizes = np.array([len(group) for group in groups], dtype=np.int64)
-    if not sizes.sum():
-        return np.zeros(len(groups), np.float32), np.zeros(len(groups), np.int64)
-    cosines = np.concatenate([group for group in groups if len(group)]) @ vectors.T
-    starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])[:-1]])
-    best = np.zeros(len(groups), np.float32)
-    places = np.zeros(len(groups), np.int64)
-    filled = np.flatnonzero(sizes)
-    if mean:
-        best[filled] = np.maximum.reduceat(cosines, starts).mean(axis=1)
-        return best, places
-    highest = cosines.max(axis=1)
-    best[filled] = np.maximum.reduceat(highest, starts)
-    for group, start in zip(filled, starts, strict=True):
-        places[group] = int(highest[start : start + sizes[group]].argmax())
+    highest = cosines.max(axis=1, keepdims=True)
+    best = _nearest_of_each(highest, counts)[:, 0]
+    # The first of each paper's vectors that reaches its best.
+    paper_of = np.repeat(np.arange(len(counts)), counts)
+    starts = np.cumsum(counts) - counts
+    reached = np.flatnonzero(highest[:, 0] == best[paper_of])
+    places = np.zeros(len(counts), np.int64)
+    papers, first = np.unique(paper_of[reached], return_index=True)
+    places[papers] = reached[first] - starts[papers]
     return best, places
 
 
-def _feedback(groups: Sequence[FloatArray]) -> FloatArray:
-    """Cosines of papers, given by their chunks, with the centre of the first of them (Rocchio, 1971)."""
-    centres = np.stack([group.mean(axis=0) for group in groups])
+def _nearest_of_each(cosines: FloatArray, counts: NDArray[np.int64]) -> FloatArray:
+    """For each paper and each column of `cosines`, as in `_nearest`: the best; (papers, q)."""
+    best = np.zeros((len(counts), cosines.shape[1]), np.float32)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        best[filled] = np.maximum.reduceat(cosines, (np.cumsum(counts) - counts)[filled])
+    return best
+
+
+def _feedback(stored: VectorTable, chosen: NDArray[np.int64]) -> FloatArray:
+    """Cosines of the papers at the places `chosen` with the centre of the first of them (Rocchio, 1971)."""
+    starts = np.cumsum(stored.chunk_counts) - stored.chunk_counts
+    centres = np.stack([stored.chunks[starts[i] : starts[i] + stored.chunk_counts[i]].mean(axis=0) for i in chosen])
     centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-9)
     centre = centres[:FEEDBACK].mean(axis=0)
     cosines: FloatArray = centres @ (centre / max(float(np.linalg.norm(centre)), 1e-9))
     return cosines
 
 
-def _quote(paper: Paper, stored: PaperVectors, place: int) -> Span:
+def _numbers(found: Match) -> tuple[float, ...]:
+    """The features of a match in their order; `dataclasses.astuple` copies each, which takes longer than the search."""
+    return found.lexical, found.coverage, found.title, found.adjacent, found.abbreviation
+
+
+def _quote(paper: Paper, spans: Sequence[tuple[int, int]], place: int) -> Span:
     """The sentence at `place`; the title of a paper without an abstract."""
-    if not stored.spans:
+    if not spans:
         return Span(0, len(paper.title), paper.title)
-    start, end = stored.spans[place]
+    start, end = spans[place]
     return Span(start, end, paper.abstract[start:end])
 
 
