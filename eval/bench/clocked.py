@@ -13,6 +13,7 @@ STAGES = {
     "scan": "dense",
     "lexical": "lexical",
     "vectors": "vectors",
+    "vector_table": "vectors",
     "papers": "papers",
     "rows": "papers",
 }
