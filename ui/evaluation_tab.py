@@ -66,7 +66,8 @@ def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
         report = gr.HTML(elem_id="aqa-evaluation-report")
         gr.HTML(f'<h2>{escape(words("feedback_heading"))}</h2><p class="aqa-note">{escape(words("feedback_hint"))}</p>')
         with gr.Row():
-            save = gr.DownloadButton(words("feedback_set"), scale=0, min_width=240, elem_id="aqa-feedback-set")
+            save = gr.Button(words("feedback_set"), scale=0, min_width=240, elem_id="aqa-feedback-set")
+            ready = gr.DownloadButton(visible="hidden", elem_id="aqa-feedback-file")
         feedback_said = gr.HTML()
 
     def running(
@@ -126,7 +127,8 @@ def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
     done.then(newest, None, [first, second], **HIDDEN).then(reported, **both)
     gr.on([first.input, second.input], reported, **both)
     tab.select(refreshed, [first, second], [first, second], **HIDDEN).then(reported, **both)
-    save.click(saved, None, [save, feedback_said], **HIDDEN)
+    written = save.click(saved, None, [ready, feedback_said], **HIDDEN)
+    written.then(None, None, None, js="() => { window.aqa.download('aqa-feedback-file'); return []; }", **HIDDEN)
 
 
 def run_names(folder: Path) -> list[str]:

@@ -47,7 +47,8 @@ def library_tab(desk: Desk, words: Words, blocks: gr.Blocks) -> tuple[Any, ...]:
         listed = gr.HTML(elem_id="aqa-papers", js_on_load=_BIND, apply_default_css=False)
         with gr.Row(elem_id="aqa-save-papers"):
             kind = gr.Dropdown(list(get_args(Format)), value="bibtex", label=words("format"), min_width=140, scale=0)
-            save = gr.DownloadButton(words("export_papers"), min_width=180, scale=0)
+            save = gr.Button(words("export_papers"), min_width=180, scale=0)
+            ready = gr.DownloadButton(visible="hidden", elem_id="aqa-papers-file")
         with gr.Accordion(words("overview"), open=False, elem_id="aqa-overview") as plots:
             with gr.Row():
                 years, venues = gr.Plot(show_label=False, min_width=280), gr.Plot(show_label=False, min_width=280)
@@ -125,10 +126,11 @@ def library_tab(desk: Desk, words: Words, blocks: gr.Blocks) -> tuple[Any, ...]:
     by_file = files.upload(uploaded, files, report, **HIDDEN).then(emptied, None, files, **HIDDEN)
     by_path = gr.on([read.click, path.submit], named, path, report, **HIDDEN)
     taken_out = listed.remove(removed, None, report, **HIDDEN)
-    for done in (by_file, by_path, taken_out):
-        done.then(page_of, **show)
+    for change in (by_file, by_path, taken_out):
+        change.then(page_of, **show)
     listed.act(pressed, **show)
-    save.click(saved, [*filters, kind], save, **HIDDEN)
+    done = save.click(saved, [*filters, kind], ready, **HIDDEN)
+    done.then(None, None, None, js="() => { window.aqa.download('aqa-papers-file'); return []; }", **HIDDEN)
     plots.expand(plotted, None, [years, venues, said, chart], **HIDDEN)
     gr.on([field.change for field in filters], found, trigger_mode="always_last", **show)
     blocks.load(found, **show)

@@ -76,7 +76,7 @@ def over(tmp_path):
 
 
 @pytest.fixture
-def opened(browser, request):
+def opened(browser, over, request):
     """A function that opens a page; at the end no error was on the console and nothing went to another host.
 
     `page.expected` holds parts of what may stand on the console all the same.
