@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from rag.answer_json import filters_json, paper_json, search_json, to_json
 from rag.errors import AbstractQAError, GenerationError, InputError
@@ -25,6 +25,7 @@ from ui.streams import events
 from ui.users import owner_of, user_of
 
 Json = dict[str, Any]
+TEXT: dict[int | str, Json] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 Venue = Annotated[str | None, Query(max_length=200)]
 Year = Annotated[int | None, Query(ge=0, le=9999)]
 SUFFIXES: dict[str, tuple[str, str]] = {
@@ -34,6 +35,16 @@ SUFFIXES: dict[str, tuple[str, str]] = {
     "jsonl": ("jsonl", "application/jsonl"),
     "markdown": ("md", "text/markdown"),
 }
+
+
+def _number(value: object) -> object:
+    """What is a number in JSON: neither a text that looks like one nor true and false."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ValueError("has to be a number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_number)]
 
 
 class Message(BaseModel):
@@ -48,8 +59,8 @@ class Restricted(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     venue: str | None = Field(None, max_length=200)
-    year_from: int | None = Field(None, ge=0, le=9999)
-    year_to: int | None = Field(None, ge=0, le=9999)
+    year_from: Whole | None = Field(None, ge=0, le=9999)
+    year_to: Whole | None = Field(None, ge=0, le=9999)
 
     def filters(self) -> Filters:
         """As the library takes them."""
@@ -61,15 +72,15 @@ class AskBody(Restricted):
 
     question: str = Field(min_length=1, max_length=100_000)
     history: list[Message] = Field(default=[], max_length=200)
-    k: int | None = Field(None, ge=1, le=50)
-    stream: bool = False
+    k: Whole | None = Field(None, ge=1, le=50)
+    stream: StrictBool = False
 
 
 class SearchBody(Restricted):
     """A search."""
 
     query: str = Field(min_length=1, max_length=100_000)
-    k: int = Field(10, ge=1, le=200)
+    k: Whole = Field(10, ge=1, le=200)
 
 
 class IngestBody(BaseModel):
@@ -171,7 +182,7 @@ def router(desk: Desk) -> APIRouter:
         tags=["answers"],
         response_model=None,
         responses={
-            200: {"model": schema.AnswerShape, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            200: {"model": schema.AnswerShape, "content": {"text/event-stream": {}}},
             **refusals(400, 401, 403, 413, 429, 500, 503),
         },
     )
@@ -230,9 +241,9 @@ def router(desk: Desk) -> APIRouter:
     @routes.get(
         "/api/papers/{paper_id:path}/export",
         tags=["papers"],
-        response_class=PlainTextResponse,
+        response_class=Response,
         response_model=None,
-        responses=refusals(*missing),
+        responses=TEXT | refusals(*missing),
     )
     def export_paper(paper_id: str, format: Format = "bibtex") -> Any:  # noqa: A002 - the parameter's public name
         """The paper as BibTeX, RIS, CSV, JSON lines or Markdown."""

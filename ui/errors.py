@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import Depends, FastAPI, Request
@@ -90,12 +92,15 @@ def install(app: FastAPI) -> None:
         assert isinstance(error, AbstractQAError)
         return error_response(error)
 
-    async def refused(_: Request, error: Exception) -> JSONResponse:
+    async def refused(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        message = error.detail if error.status_code != 404 or error.detail != "Not Found" else ""
-        return problem(
-            "Refused", message or "There is nothing at this address.", error.status_code, dict(error.headers or {})
-        )
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = ", ".join(_methods(app, request.url.path))
+        said = {404: "There is nothing at this address.", 405: f"{request.method} is not answered at this address."}
+        plain = HTTPStatus(error.status_code).phrase
+        message = said.get(error.status_code, error.detail) if error.detail == plain else error.detail
+        return problem("Refused", str(message), error.status_code, headers)
 
     async def misshapen(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
@@ -113,6 +118,15 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, misshapen)
     app.add_exception_handler(Exception, failed)
+
+
+def _methods(app: FastAPI, path: str) -> list[str]:
+    """The methods that are described for a path."""
+    found: set[str] = set()
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(template)), path):
+            found |= {method.upper() for method in operations}
+    return sorted(found)
 
 
 def describe(app: FastAPI, *, keys: bool) -> None:

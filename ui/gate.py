@@ -184,7 +184,7 @@ class Gate:
         return None if user is None else Identity(user.name, user.admin)
 
     def _telling(self, who: Identity, name: str, send: Send) -> Send:
-        """Note whose files are named before the names go out. An event is in one piece, other answers are put together."""
+        """Note whose files are named before the names go out. Events come in one piece; other answers are joined."""
         held: list[bytes] = []
 
         async def sending(message: Message) -> None:

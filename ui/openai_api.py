@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from rag.answer_json import to_json
 from rag.errors import AbstractQAError, GenerationError
@@ -55,7 +55,7 @@ class ChatBody(BaseModel):
 
     model: str = MODEL
     messages: list[ChatMessage] = Field(min_length=1, max_length=400)
-    stream: bool = False
+    stream: StrictBool = False
 
 
 def router(desk: Desk) -> APIRouter:
@@ -71,7 +71,7 @@ def router(desk: Desk) -> APIRouter:
         "/chat/completions",
         response_model=None,
         responses={
-            200: {"model": schema.CompletionShape, "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            200: {"model": schema.CompletionShape, "content": {"text/event-stream": {}}},
             **refusals(400, 401, 403, 413, 429, 500, 503),
         },
     )

@@ -13,7 +13,7 @@ from rag.answer_json import to_json
 from rag.errors import InputError
 from rag.export import Format, conversation_markdown, export
 from ui import feedback, schema
-from ui.api import SUFFIXES, attachment
+from ui.api import SUFFIXES, TEXT, attachment
 from ui.conversations import Conversations
 from ui.desk import Desk
 from ui.errors import answers, error_response, refusals
@@ -97,7 +97,7 @@ def router(desk: Desk, kept: Conversations) -> APIRouter:
         papers = {c.paper.paper_id: c.paper for e in found.exchanges if e.answer for c in e.answer.citations}
         return attachment(export(papers.values(), format), "sources", format)
 
-    @routes.get("/exchanges/{exchange_id}/export", response_model=None, response_class=PlainTextResponse)
+    @routes.get("/exchanges/{exchange_id}/export", response_model=None, response_class=Response, responses=TEXT)
     def answer_text(exchange_id: str, request: Request) -> Any:
         """One answer as Markdown with its sources."""
         found = kept.find(user_of(request), exchange_id)
