@@ -58,7 +58,7 @@ def papers_table(papers: Sequence[Paper], total: int, view: View, words: Words) 
         f'<div class="aqa-table" tabindex="0" role="region" aria-label="{escape(words("papers"))}">'
         "<table><thead><tr>"
         f'<th scope="col" class="aqa-tick"><input type="checkbox" data-act="tick-all" '
-        f'aria-label="{escape(words("select_page"))}"></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'aria-label="{escape(words("select_page"))}"/></th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
         f"{_pages(total, view, words)}</div>"
     )
 
@@ -86,7 +86,7 @@ def _row(paper: Paper, words: Words) -> str:
     )
     return (
         f'<tr><td class="aqa-tick"><input type="checkbox" data-act="tick" data-paper="{escape(paper.paper_id)}" '
-        f'aria-label="{escape(words("select_one"))}: {escape(paper.title)}"></td>'
+        f'aria-label="{escape(words("select_one"))}: {escape(paper.title)}"/></td>'
         f'<td class="aqa-col-title"><button type="button" class="aqa-open-paper" data-act="paper" dir="auto" '
         f'data-paper="{escape(paper.paper_id)}">{plain(paper.title)}</button></td>{cells}</tr>'
     )

@@ -217,7 +217,8 @@ def test_follow_up_buttons_are_in_sight_and_ask(opened, served):
     )
     text = button.inner_text()
     button.click()
-    page.locator("#aqa-live [data-state=done]", has_text=text).wait_for()
+    page.locator("#aqa-live .aqa-question", has_text=text).wait_for()
+    page.locator("#aqa-live [data-state=done]").wait_for()
     assert served.library.asked[-1][0] == text
 
 
