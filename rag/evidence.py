@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag.addressed import is_addressed
 from rag.claims import names, numbers
 from rag.terms import american, content, stems
 from rag.text import split_sentences
@@ -132,7 +133,8 @@ def select(
         by_paper[hit.paper.paper_id] = spans
         paper_part = 0.35 * min(1.0, hit.relevance / best_relevance) + (0.1 if hit.rank == 1 else 0.0)
         for place, score in enumerate(_scores(question, spans, matrix, weights, asked, hit.paper)):
-            found.append(_Sentence(hit.rank, hit.paper.paper_id, place, spans[place], score + paper_part))
+            if not is_addressed(spans[place].text):
+                found.append(_Sentence(hit.rank, hit.paper.paper_id, place, spans[place], score + paper_part))
     found.sort(key=lambda each: (-each.score, each.rank, each.place))
     if question.kind == "compare":
         found = _in_turns(found)
@@ -233,7 +235,8 @@ def _within(found: Sequence[_Sentence], spans: Mapping[str, tuple[Span, ...]], l
         wanted = [each]
         if each.place and _LEADS_BACK.match(each.span.text):
             before = spans[each.paper_id][each.place - 1]
-            wanted.append(_Sentence(each.rank, each.paper_id, each.place - 1, before, each.score - 0.01))
+            if not is_addressed(before.text):
+                wanted.append(_Sentence(each.rank, each.paper_id, each.place - 1, before, each.score - 0.01))
         for one in wanted:
             cost = tokens(one.span.text)
             if (one.paper_id, one.place) in kept or len(kept) >= limit or (kept and used + cost > MOST_TOKENS):

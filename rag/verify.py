@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rag import calibration
+from rag.addressed import is_addressed
 from rag.claims import Name, NameSource, Number, name_source, names, numbers
 from rag.contradiction import (
     direction_differs,
@@ -100,8 +101,9 @@ class Finding:
 
 @lru_cache(maxsize=512)
 def prepare(paper: Paper) -> Source:
-    """The parts of a paper that checks need; kept for the papers last used."""
-    spans = split_sentences(paper.abstract) or (Span(0, len(paper.abstract), paper.abstract),)
+    """The parts of a paper that checks need; kept for the papers last used. What speaks to a model supports nothing."""
+    whole = split_sentences(paper.abstract) or (Span(0, len(paper.abstract), paper.abstract),)
+    spans = tuple(span for span in whole if not is_addressed(span.text)) or (Span(0, 0, ""),)
     around = (paper.title, *paper.authors, paper.venue or "", str(paper.year or ""))
     subjects = {name.key for name in names(f"x {paper.title}") if paper.titled}
     for span in spans:
