@@ -44,7 +44,7 @@ def _number(value: object) -> object:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_number)]
+BodyYear = Annotated[int | None, Field(ge=0, le=9999), BeforeValidator(_number)]
 
 
 class Message(BaseModel):
@@ -59,8 +59,8 @@ class Restricted(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     venue: str | None = Field(None, max_length=200)
-    year_from: Whole | None = Field(None, ge=0, le=9999)
-    year_to: Whole | None = Field(None, ge=0, le=9999)
+    year_from: BodyYear = None
+    year_to: BodyYear = None
 
     def filters(self) -> Filters:
         """As the library takes them."""
@@ -72,7 +72,7 @@ class AskBody(Restricted):
 
     question: str = Field(min_length=1, max_length=100_000)
     history: list[Message] = Field(default=[], max_length=200)
-    k: Whole | None = Field(None, ge=1, le=50)
+    k: Annotated[int | None, Field(ge=1, le=50), BeforeValidator(_number)] = None
     stream: StrictBool = False
 
 
@@ -80,7 +80,7 @@ class SearchBody(Restricted):
     """A search."""
 
     query: str = Field(min_length=1, max_length=100_000)
-    k: Whole = Field(10, ge=1, le=200)
+    k: Annotated[int, Field(ge=1, le=200), BeforeValidator(_number)] = 10
 
 
 class IngestBody(BaseModel):

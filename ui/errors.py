@@ -100,6 +100,8 @@ def install(app: FastAPI) -> None:
         said = {404: "There is nothing at this address.", 405: f"{request.method} is not answered at this address."}
         plain = HTTPStatus(error.status_code).phrase
         message = said.get(error.status_code, error.detail) if error.detail == plain else error.detail
+        if message == "There was an error parsing the body":
+            message = "The body is not JSON."
         return problem("Refused", str(message), error.status_code, headers)
 
     async def misshapen(_: Request, error: Exception) -> JSONResponse:
@@ -124,7 +126,7 @@ def _methods(app: FastAPI, path: str) -> list[str]:
     """The methods that are described for a path."""
     found: set[str] = set()
     for template, operations in app.openapi()["paths"].items():
-        if re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(template)), path):
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template.replace("{paper_id}", ".+")), path):
             found |= {method.upper() for method in operations}
     return sorted(found)
 

@@ -36,7 +36,7 @@ class TitleBody(BaseModel):
 
 def router(desk: Desk, kept: Conversations) -> APIRouter:
     """Routes under /api/conversations and /api/exchanges."""
-    routes = APIRouter(prefix="/api", tags=["conversations"], responses=refusals(401, 403, 404, 413, 500, 503))
+    routes = APIRouter(prefix="/api", tags=["conversations"], responses=refusals(400, 401, 403, 404, 413, 500, 503))
     as_file: dict[int | str, dict[str, Any]] = {
         200: {"content": {media: {"schema": {"type": "string"}} for _, media in SUFFIXES.values()}}
     }
