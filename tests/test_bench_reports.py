@@ -214,6 +214,12 @@ def test_the_page_states_machine_versions_commit_load_and_commands():
     assert "    python -m eval.bench --only one" in text
     assert "0 of 1 ratios are within 15%" in text
     assert "gone" not in text
+    assert "not quiet" not in text
+
+
+def test_the_page_says_when_the_machine_was_busy():
+    busy = Measured("one", "command", MACHINE, "2025-01-01 10:00", 12.3, ([4.0], [5.0]), {})
+    assert "kept the load at 4.0 or more" in page([(busy, Section("A title", ()))], [], ())
 
 
 def test_what_is_kept_of_a_part_reads_back_the_same():
@@ -283,7 +289,7 @@ def test_a_quick_run_publishes_nothing(tmp_path: Path, fake: FakePart):
 
 
 def test_places_on_this_machine_stay_out_of_the_command(tmp_path: Path):
-    bench = Bench(tmp_path, False, 3, "auto", tmp_path / "x", {40_000: tmp_path / "home"}, print)
+    bench = Bench(tmp_path, tmp_path, False, 3, "auto", tmp_path / "x", {40_000: tmp_path / "home"}, print)
     assert program._command(bench, True) == "python -m eval.bench --papers FILE --library 40000=HOME"
 
 

@@ -65,10 +65,13 @@ def main(
     against: Path | None,
 ) -> None:
     """Measure the program beside the plain tutorial pipeline and write the figures down."""
+    homes = work / "libraries"
     if quick:
         work = work / "quick"
     work.mkdir(parents=True, exist_ok=True)
-    bench = Bench(work, quick, rounds, llm, papers or (CORPUS if CORPUS.is_file() else None), dict(given), click.echo)
+    bench = Bench(
+        work, homes, quick, rounds, llm, papers or (CORPUS if CORPUS.is_file() else None), dict(given), click.echo
+    )
     command = _command(bench, papers is not None)
     try:
         for name in only or PARTS:

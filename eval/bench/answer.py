@@ -26,7 +26,7 @@ def measure(bench: Bench) -> Raw:
     store = tutorial_store(bench)
     with ExitStack() as stack:
         workers = {
-            OURS: stack.enter_context(Worker(Job("ours", str(small.home), bench.llm))),
+            OURS: stack.enter_context(Worker(Job("ours", str(small.home), bench.reference))),
             BASELINE: stack.enter_context(
                 Worker(Job("baseline", str(store), str(bench.model_folder), str(bench.embedder)))
             ),
@@ -55,9 +55,10 @@ def tutorial_store(bench: Bench) -> Path:
     from eval.bench import baseline
     from rag.library import Library
 
-    folder = bench.work / "tutorial"
+    small = bench.libraries.small()
+    folder = small.home.with_name(f"tutorial-{small.home.name}")
     if not (folder / "chroma.sqlite3").is_file():
-        with Library.open(bench.libraries.small().home, embed=False) as library:
+        with Library.open(small.home, embed=False) as library:
             texts = [text_of(paper) for paper in library.papers()]
         baseline.ingest(texts, baseline.HuggingFaceEmbeddings(bench.embedder), folder)
     return folder
@@ -108,7 +109,7 @@ def report(raw: Raw) -> Section:
             (
                 "tokens/s after the first",
                 *(f"{each.median:.1f} ({each.low:.1f} – {each.high:.1f})" for each in medians.values()),
-                f"**{ratio_of_speeds:.2f}** faster",
+                f"abstract-qa **{ratio_of_speeds:.2f}** times as fast",
             )
         )
     facts = {name: sum(row[name]["facts"] for row in rounds[0]) / len(rounds[0]) for name in (OURS, BASELINE)}

@@ -39,7 +39,7 @@ def measure(bench: Bench) -> Raw:
                 one["memory"].append(worker.memory())
     bench.say("  with the model")
     for one, sized, asked in zip(found, bench.sized, questions, strict=True):
-        with Worker(Job("ours", str(sized.home), bench.llm)) as worker:
+        with Worker(Job("ours", str(sized.home), bench.reference)) as worker:
             worker.ask(asked[0])
             one["written"] = [_times(worker.ask(question)) for question in asked[: bench.size(WRITTEN, QUICK_WRITTEN)]]
     bench.say("  adding papers")

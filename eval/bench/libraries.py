@@ -94,7 +94,7 @@ class Libraries:
         return home
 
     def _read(self, size: int) -> tuple[int, Path]:
-        home = self.folder / f"read-{size}"
+        home = self.folder / f"{self._papers.name if self._papers else 'made'}-{size}"
         home.mkdir(parents=True, exist_ok=True)
         source = write_papers(home / "papers.jsonl", papers_of(self._papers, size))
         with Library.open(home, encoder=self._encoder) as library:

@@ -22,17 +22,17 @@ def measure(bench: Bench) -> Raw:
         year = next((paper.year for paper in papers if paper.year), None)
     asked = questions_about(papers, 5)
     found: dict[str, Raw] = {}
-    for name, llm in (("with the model", bench.llm), ("without a model", "none")):
+    for name, llm in (("with the model", bench.reference), ("without a model", "none")):
         bench.say(f"  {name}")
         with server.Server(sized.home, llm) as running:
             ready = running.memory()
             for question in asked:
-                server.ask(running.address, question)
+                server.ask(running.client, question)
             for query in search_questions(10):
-                server.search(running.address, query)
-            server.ask(running.address, f"Which papers are about {papers[0].title}?")
+                server.search(running.client, query)
+            server.ask(running.client, f"Which papers are about {papers[0].title}?")
             if year is not None:
-                server.ask(running.address, asked[0], year_from=year, year_to=year)
+                server.ask(running.client, asked[0], year_from=year, year_to=year)
             found[name] = {"ready": ready, "asked": running.memory()}
     return {"papers": sized.papers, "model": bench.model.name, "servers": found}
 

@@ -74,6 +74,13 @@ def _head(measured: Sequence[Measured]) -> list[str]:
         f"{machine['system']}. Python {machine['python']}, {packages}.",
         "",
     ]
+    quietest = min((one.load[0][0] for one in measured if one.load[0]), default=0.0)
+    if quietest > machine["cores"] / 2:
+        lines += [
+            f"**The machine was not quiet**: other work kept the load at {quietest:.1f} or more. Times are longer and "
+            "spreads wider than they would be.",
+            "",
+        ]
     rows = [
         (
             one.name,

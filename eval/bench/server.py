@@ -28,9 +28,11 @@ class Server:
         began = time.perf_counter()
         command = [str(Path(sys.executable).with_name("abstract-qa")), "serve", "--port", "0", "--home", str(home)]
         command += ["--no-llm"] if llm == "none" else ["--llm", llm]
+        # One client for all: making one costs as much as a search.
+        self.client = httpx.Client(timeout=ANSWER_S, trust_env=False)
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         try:
-            self.address = self._announced()
+            self.client.base_url = self._announced()
             self._until("/healthz")
             self.shown_ms = (time.perf_counter() - began) * 1000
             self._until("/readyz")
@@ -39,17 +41,17 @@ class Server:
             self.close()
             raise
 
-    def _announced(self) -> str:
+    def _announced(self) -> httpx.URL:
         for text in self._process.stdout or ():
             if found := re.search(r"http://\S+", text):
-                return found[0]
+                return httpx.URL(found[0])
         raise WorkerFailed(f"abstract-qa serve ended with status {self._process.wait()}; its errors stand above.")
 
     def _until(self, path: str) -> None:
         end = time.monotonic() + READY_S
         while time.monotonic() < end:
             try:
-                if httpx.get(self.address + path).status_code == httpx.codes.OK:
+                if self.client.get(path).status_code == httpx.codes.OK:
                     return
             except httpx.TransportError:
                 pass
@@ -62,6 +64,7 @@ class Server:
 
     def close(self) -> None:
         """Stop it."""
+        self.client.close()
         self._process.terminate()
         try:
             self._process.wait(20)
@@ -80,7 +83,7 @@ class Server:
         self.close()
 
 
-def ask(address: str, question: str, **fields: Any) -> dict[str, float | None]:
+def ask(client: httpx.Client, question: str, **fields: Any) -> dict[str, float | None]:
     """Milliseconds from asking to the first source, the first token (None: no model wrote) and the whole answer.
 
     Raises WorkerFailed where no answer comes.
@@ -88,7 +91,7 @@ def ask(address: str, question: str, **fields: Any) -> dict[str, float | None]:
     began = time.perf_counter()
     seen: dict[str, float | None] = {"sources": None, "token": None, "answer": None}
     body = {"question": question, "stream": True, **fields}
-    with httpx.stream("POST", f"{address}/api/ask", json=body, timeout=ANSWER_S) as response:
+    with client.stream("POST", "/api/ask", json=body) as response:
         response.raise_for_status()
         for name, data in events(response.iter_lines()):
             if name == "error":
@@ -110,8 +113,8 @@ def events(lines: Iterator[str]) -> Iterator[tuple[str, Any]]:
             yield name, orjson.loads(text[5:])
 
 
-def search(address: str, query: str) -> float:
+def search(client: httpx.Client, query: str) -> float:
     """Milliseconds of one search."""
     began = time.perf_counter()
-    httpx.get(f"{address}/api/search", params={"q": query}, timeout=ANSWER_S).raise_for_status()
+    client.get("/api/search", params={"q": query}).raise_for_status()
     return (time.perf_counter() - began) * 1000

@@ -21,11 +21,12 @@ Raw = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bench:
-    """One run. `papers` None means made ones; `given` maps sizes to homes of ready libraries; `say` tells a person
-    what is being done.
+    """One run. `work` is where raw figures go, `homes` where libraries are kept between runs. `papers` None means made
+    ones; `given` maps sizes to homes of ready libraries; `say` tells a person what is being done.
     """
 
     work: Path
+    homes: Path
     quick: bool
     rounds: int
     llm: str
@@ -56,6 +57,11 @@ class Bench:
         """The answering model."""
         return models.ensure(self.llm, default_home(), "llm")
 
+    @property
+    def reference(self) -> str:
+        """What names the answering model to every process: `auto` could mean another one in each."""
+        return self.model.name if self.model.name in models.known() else self.llm
+
     @cached_property
     def model_folder(self) -> Path:
         """The answering model's folder. Raises ModelError for one behind an address."""
@@ -64,7 +70,7 @@ class Bench:
     @cached_property
     def libraries(self) -> Libraries:
         """Where libraries come from."""
-        return Libraries(self.work / "libraries", self.given, self.papers, self.encoder)
+        return Libraries(self.homes, self.given, self.papers, self.encoder)
 
     @cached_property
     def sized(self) -> list[Sized]:

@@ -25,7 +25,7 @@ def measure(bench: Bench) -> Raw:
     question = fact_questions(1, seeds=SEEDS.is_dir())[0].question
     home = str(bench.libraries.small().home)
     jobs = {
-        OURS: Job("ours", home, bench.llm),
+        OURS: Job("ours", home, bench.reference),
         NO_MODEL: Job("ours", home, "none"),
         BASELINE: Job("baseline", str(tutorial_store(bench)), str(bench.model_folder), str(bench.embedder)),
     }

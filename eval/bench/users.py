@@ -6,6 +6,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
+
 from eval.bench import server
 from eval.bench.figures import Spread, middle, p95, spread
 from eval.bench.setting import Bench, Raw, Section, Table, ms, value
@@ -24,23 +26,22 @@ def measure(bench: Bench) -> Raw:
     questions = [item.question for item in items]
     queries = search_questions(SEARCHES)
     counts = USERS[:2] if bench.quick else USERS
-    with server.Server(bench.libraries.small().home, bench.llm) as running:
-        for query in (*questions[:1], *queries[:3]):
-            server.ask(running.address, questions[0])
-            server.search(running.address, query)
+    with server.Server(bench.libraries.small().home, bench.reference) as running:
+        server.ask(running.client, questions[0])
+        server.search(running.client, queries[0])
         levels: dict[str, list[Raw]] = {str(count): [] for count in counts}
         idle: list[list[float]] = []
         busy: list[list[float]] = []
         for number in range(bench.rounds):
             bench.say(f"  round {number + 1} of {bench.rounds}")
-            idle.append([server.search(running.address, query) for query in queries])
+            idle.append([server.search(running.client, query) for query in queries])
             for count in counts:
                 searched: list[float] = []
                 done = threading.Event()
-                watcher = threading.Thread(target=_search_on, args=(running.address, queries, done, searched))
+                watcher = threading.Thread(target=_search_on, args=(running.client, queries, done, searched))
                 if count == counts[-1]:
                     watcher.start()
-                levels[str(count)].append(_together(running.address, count, questions))
+                levels[str(count)].append(_together(running.client, count, questions))
                 done.set()
                 if watcher.ident is not None:
                     watcher.join()
@@ -58,12 +59,12 @@ def measure(bench: Bench) -> Raw:
     }
 
 
-def _together(address: str, users: int, questions: list[str]) -> Raw:
+def _together(client: httpx.Client, users: int, questions: list[str]) -> Raw:
     """One round: each user asks the next question as soon as the last is answered."""
     each = max(1, LEAST // users)
 
     def one(user: int) -> list[dict[str, float | None]]:
-        return [server.ask(address, questions[(user * each + place) % len(questions)]) for place in range(each)]
+        return [server.ask(client, questions[(user * each + place) % len(questions)]) for place in range(each)]
 
     began = time.perf_counter()
     with ThreadPoolExecutor(users) as pool:
@@ -71,11 +72,11 @@ def _together(address: str, users: int, questions: list[str]) -> Raw:
     return {"seconds": time.perf_counter() - began, "answers": answers}
 
 
-def _search_on(address: str, queries: list[str], done: threading.Event, found: list[float]) -> None:
+def _search_on(client: httpx.Client, queries: list[str], done: threading.Event, found: list[float]) -> None:
     """Search again and again until `done`, with pauses, as a person would who types."""
     place = 0
     while not done.wait(PAUSE_S) or not found:
-        found.append(server.search(address, queries[place % len(queries)]))
+        found.append(server.search(client, queries[place % len(queries)]))
         place += 1
 
 
