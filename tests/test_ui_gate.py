@@ -436,6 +436,10 @@ def test_an_error_of_the_program_is_one_sentence_with_an_id_and_is_logged(server
     assert "secret detail" in logged["traceback"]
 
 
+def test_the_other_language_without_its_slash_is_found(nobody):
+    assert nobody.get("/zh").headers["location"] == "/zh/"
+
+
 def test_without_users_nobody_signs_in_and_there_is_no_such_page(tmp_path):
     with serving(FakeLibrary(tmp_path)) as server, server.client() as client:
         assert client.get("/").status_code == 200

@@ -129,6 +129,8 @@ class Gate:
         scope["headers"] = [(k, v) for k, v in scope["headers"] if not _BELIEVED_OF_A_PROXY.fullmatch(k)]
 
         mount, within = self._within(path)
+        if mount != "/" and path == mount:
+            raise Refused(303, f"{mount}/")
         own = bool(OWN.fullmatch(path))
         name, parts = (path, {}) if own else route_of(method, within)
         seen["route"] = "api" if own else name
