@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # Changes whenever the same paper would be cut differently; the manifest of a library holds it.
 CHUNKING = "whole sentences, title before, 1"
+# A text cut at the end of a sentence has a token or two more than it had within the whole; with this much room left it
+# need not be counted again.
+SPARE = 16
 # The start and end marks that an encoder adds to what it reads.
 SPECIAL_TOKENS = 2
 
@@ -71,8 +74,12 @@ def plan_chunks(paper: Paper, sentences: Sequence[Span], encoder: Encoder) -> Pl
     while True:
         groups = _grouped(_units(sentences, tokens, cap), cap)
         plan = _plan(paper, prefix, sentences, groups)
+        if len(groups) == 1 or cap <= 1:
+            return plan
+        fullest = len(starts) - len(tokens) + max(sum(unit.size for unit in group) for group in groups)
+        whole = sum(map(len, groups)) == len(sentences)
         # A text cut out of its surroundings can have a few tokens more than it had within them.
-        if len(groups) == 1 or cap <= 1 or all(_size(chunk.embed_text, encoder) <= room for chunk in plan.chunks):
+        if (whole and fullest + SPARE <= room) or all(_size(c.embed_text, encoder) <= room for c in plan.chunks):
             return plan
         cap = min(cap - 1, cap * 9 // 10)
 
@@ -83,6 +90,8 @@ def _size(text: str, encoder: Encoder) -> int:
 
 def _shortened(title: str, room: int, encoder: Encoder) -> str:
     """The title, or as much of it as fits `room` tokens."""
+    if len(title) <= room:
+        return title  # a token has at least one character
     offsets = encoder.token_offsets(title)
     return title if len(offsets) <= room else title[: offsets[room - 1][1]]
 

@@ -73,7 +73,7 @@ class _Run:
         self._began = time.monotonic()
         with (
             ReadAhead(fresh, [_size(place) for place in fresh], self.options.read) as self._ahead,
-            Pipeline(self.index, self.drafts, self._failed, self._stage) as self.pipeline,
+            Pipeline(self.index, self.drafts, self._failed, self._stored, self._stage) as self.pipeline,
         ):
             for place in fresh:
                 self._read(place, stamps[place])
@@ -199,6 +199,10 @@ class _Run:
         for report, count in self.of_draft.pop(draft, ()):
             setattr(report, count, getattr(report, count) - 1)
         self._report(rejected.file).rejected.append(rejected)
+
+    def _stored(self, drafts: Sequence[Draft]) -> None:
+        for draft in drafts:
+            self.of_draft.pop(draft, None)
 
     def _conflicts(self, draft: Draft, report: FileReport, conflicts: Iterable[Conflict]) -> None:
         report.conflicts += [(draft.paper.paper_id, conflict) for conflict in conflicts]

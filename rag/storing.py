@@ -1,11 +1,13 @@
-"""Papers on their way into the library: collected, embedded a few hundred at a time, stored while the next are read."""
+"""Papers on their way into the library: collected, embedded a few hundred at a time, stored while the next are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 
-from rag.errors import LibraryError
+from rag.errors import AbstractQAError, LibraryError
 from rag.index import Index, PreparedPaper
 from rag.matching import Draft, Drafts
 from rag.prepare import prepare
@@ -16,33 +18,54 @@ from rag.writing import Writing
 
 # Enough for batches of like length; few enough that a kill costs seconds of work.
 BATCH = 512
+WAIT_S = 0.2
 Note = Callable[[Writing], None]
 
 
-class Pipeline:
-    """Collects drafts and notes and stores them batch by batch; one batch is being stored while the next is embedded.
+@dataclass(slots=True)
+class _Batch:
+    """Drafts on their way, and what is known of it: `embedded` gives them ready to store, `stored` when they are."""
 
-    `failed` is called for an entry whose paper could not be embedded. Use as a context manager, from one thread.
+    drafts: list[Draft]
+    embedded: Future[list[PreparedPaper]]
+    stored: Future[None]
+    failed: list[tuple[Draft, Rejected]]
+
+
+class Pipeline:
+    """Collects drafts and notes and stores them batch by batch; one batch is embedded while the one before it is stored
+    and the next is collected.
+
+    `failed` is called for an entry whose paper could not be embedded, `stored` with drafts that are done with,
+    `waiting` a few times a second while there is nothing to do but wait; all from the caller's thread. Use as a
+    context manager, from one thread.
     """
 
     def __init__(
-        self, index: Index, drafts: Drafts, failed: Callable[[Draft, Rejected], None], stage: Callable[[Stage], None]
+        self,
+        index: Index,
+        drafts: Drafts,
+        failed: Callable[[Draft, Rejected], None],
+        stored: Callable[[Sequence[Draft]], None],
+        waiting: Callable[[Stage], None],
     ) -> None:
         self._index = index
         self._drafts = drafts
         self._failed = failed
-        self._stage = stage
+        self._stored = stored
+        self._tell = waiting
         self._waiting: dict[Draft, None] = {}
-        self._embedding = 0
         self._removals: list[int] = []
         self._notes: list[Note] = []
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._flying: tuple[Future[None], list[Draft]] | None = None
+        self._embedder = ThreadPoolExecutor(1, thread_name_prefix="embed")
+        self._store_keeper = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._flying: deque[_Batch] = deque()
+        self._broken = False
 
     @property
     def left(self) -> int:
         """Papers that were added and are not yet embedded."""
-        return len(self._waiting) + self._embedding
+        return len(self._waiting) + sum(len(batch.drafts) for batch in self._flying if not batch.embedded.done())
 
     def add(self, draft: Draft) -> None:
         """A paper to be stored; one that is waiting already is stored once."""
@@ -62,44 +85,52 @@ class Pipeline:
             self.flush()
 
     def flush(self) -> None:
-        """Embed what waits and hand it on to be stored."""
+        """Hand on what waits, as soon as not more than one batch is on its way."""
         drafts, removals, notes = list(self._waiting), self._removals, self._notes
         self._waiting, self._removals, self._notes = {}, [], []
         if not (drafts or removals or notes):
             return
         for draft in drafts:
             draft.frozen = True
-        self._embedding = len(drafts)
-        self._stage("embedding")
-        prepared = self._prepared(drafts)
-        self._embedding = 0
-        self.settle()
-        self._stage("storing")
-        self._flying = (self._pool.submit(self._store, prepared, removals, notes), drafts)
+        while len(self._flying) > 1:
+            self._land()
+        failed: list[tuple[Draft, Rejected]] = []
+        embedded = self._embedder.submit(self._prepared, drafts, failed)
+        stored = self._store_keeper.submit(self._store, embedded, removals, notes)
+        self._flying.append(_Batch(drafts, embedded, stored, failed))
 
     def settle(self) -> None:
         """Wait until what was handed on is stored. Raises what went wrong with it."""
-        if self._flying is not None:
-            future, drafts = self._flying
-            self._flying = None
-            future.result()
-            self._drafts.stored(drafts)
+        while self._flying:
+            self._land()
 
-    def _prepared(self, drafts: list[Draft]) -> list[PreparedPaper]:
-        """Drafts with their vectors; those that cannot be embedded are reported and left out."""
+    def _land(self) -> None:
+        """Wait for the oldest batch."""
+        batch = self._flying[0]
+        while wait([batch.stored], WAIT_S).not_done:
+            self._tell("storing" if batch.embedded.done() else "embedding")
+        self._flying.popleft()
+        batch.stored.result()
+        for draft, rejected in batch.failed:
+            self._failed(draft, rejected)
+        self._drafts.stored(batch.drafts)
+        self._stored(batch.drafts)
+
+    def _prepared(self, drafts: list[Draft], failed: list[tuple[Draft, Rejected]]) -> list[PreparedPaper]:
+        """Drafts with their vectors; those that cannot be embedded go to `failed` and are left out."""
         fresh = [draft for draft in drafts if not draft.keeps_vectors]
         made: dict[Draft, PaperVectors] = {}
         try:
             vectors = prepare([draft.paper for draft in fresh], self._index.encoder) if fresh else []
             made = dict(zip(fresh, vectors, strict=True))
-        except LibraryError:
+        except AbstractQAError:
             raise
         except Exception:  # noqa: BLE001 - one text that the embedder cannot take must not cost the others
             for draft in fresh:
                 try:
                     made[draft] = prepare([draft.paper], self._index.encoder)[0]
                 except Exception as error:  # noqa: BLE001 - as above
-                    self._reject(draft, error)
+                    failed += _rejections(draft, error)
         return [
             PreparedPaper(
                 draft.paper,
@@ -113,22 +144,33 @@ class Pipeline:
             if draft in made or draft.keeps_vectors
         ]
 
-    def _reject(self, draft: Draft, error: Exception) -> None:
-        for entry in draft.entries:
-            source = entry.record.source
-            reason = f"entry {source.position} could not be embedded ({' '.join(str(error).split())})"
-            self._failed(draft, Rejected(source.path, None, reason))
-
-    def _store(self, prepared: list[PreparedPaper], removals: list[int], notes: list[Note]) -> None:
-        self._index.put(prepared, removals)
-        if notes:
-            with self._index.records.transaction() as connection:
-                writing = Writing(connection)
-                for note in notes:
-                    note(writing)
+    def _store(self, embedded: Future[list[PreparedPaper]], removals: list[int], notes: list[Note]) -> None:
+        if self._broken:
+            # What a note says of a file holds only once all that came before is stored.
+            raise LibraryError("An earlier batch could not be stored.")
+        try:
+            self._index.put(embedded.result(), removals)
+            if notes:
+                with self._index.records.transaction() as connection:
+                    writing = Writing(connection)
+                    for note in notes:
+                        note(writing)
+        except BaseException:
+            self._broken = True
+            raise
 
     def __enter__(self) -> Pipeline:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=True)
+        for pool in (self._embedder, self._store_keeper):
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _rejections(draft: Draft, error: Exception) -> list[tuple[Draft, Rejected]]:
+    found = []
+    for entry in draft.entries:
+        source = entry.record.source
+        reason = f"entry {source.position} could not be embedded ({' '.join(str(error).split())})"
+        found.append((draft, Rejected(source.path, None, reason)))
+    return found
