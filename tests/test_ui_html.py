@@ -68,6 +68,32 @@ def test_hostile_abstract_stays_text(question, tmp_path):
     assert seen.open == []
 
 
+def test_nothing_of_a_paper_or_a_model_is_markup(tmp_path):
+    hostile = "<script>x</script><img src=x onerror=y> ![i](javascript:z) [t](javascript:z) <a href='javascript:z'>"
+    paper = Paper(
+        "p<1>\"'",
+        hostile,
+        f"One. {hostile} Two.",
+        authors=(hostile, "مثال"),
+        venue=hostile,
+        year=2024,
+        url="javascript:alert(1)",
+    )
+    library = FakeLibrary(tmp_path, [paper])
+    for question in (f"How? {hostile}", f"list {hostile}", f"nothing {hostile}"):
+        exchange = new_exchange(question, Filters())
+        for event in library.stream(question):
+            exchange = exchange.after(event)
+        written = [replace(sentence, text=hostile) for sentence in exchange.sentences]
+        exchange = replace(exchange, sentences=tuple(written), draft=hostile)
+        seen = Seen(exchange_html(exchange, EN))
+        assert not {"script", "img", "iframe", "style"} & set(seen.tags)
+        assert not [name for name, _ in seen.attributes if name.startswith("on")]
+        assert not [value for name, value in seen.attributes if name in ("href", "src")]
+        assert "<script>x</script>" in seen.text
+        assert seen.open == []
+
+
 def test_comparison_in_quotations_is_a_table(tmp_path):
     exchange = answered("How does KiteNet steer?", tmp_path)
     asked = replace(exchange.question, kind="compare")
@@ -199,7 +225,7 @@ def test_an_answer_that_was_cut_short_says_so(tmp_path):
     note = "The model was stopped after 3 s."
     cut = replace(exchange, answer=replace(exchange.answer, notes=(note,)))
     assert note not in exchange_html(exchange, EN)
-    assert f'>{note}</p>' in exchange_html(cut, EN)
+    assert f">{note}</p>" in exchange_html(cut, EN)
 
 
 def test_stopped_and_failed_say_so():
