@@ -134,5 +134,7 @@ def ms(number: float | None) -> str:
 
 
 def gigabytes(number: float | None) -> str:
-    """Bytes as GB (10^9); "–" for none."""
-    return "–" if number is None else f"{number / 1e9:.2f} GB"
+    """Bytes as GB (10^9), as MB below 0.1 GB; "–" for none."""
+    if number is None:
+        return "–"
+    return f"{number / 1e9:.2f} GB" if number >= 1e8 else f"{number / 1e6:.1f} MB"
