@@ -38,7 +38,7 @@ _LIST = _rule(
     |^\W*(?:all\s+|the\s+)?{_GAP}{_PAPERS}\s+(?:on|about|that|which|using|with|from|in|at|of|for|by|dealing|related
       |published|since|before|after|between)\b
     |^\W*list\b
-    |(?:哪些|哪几篇|有什么|列出|列举|找出所有|所有)\S{{0,12}}?(?:论文|文章|工作|研究|文献|摘要)|哪几篇
+    |(?:哪些|哪几篇|有什么|列出|列举|找出所有|所有)[^，。？]{{0,30}}?(?:论文|文章|工作|研究|文献|摘要)|哪几篇
     |(?:论文|文章|工作|文献)\S{{0,2}}(?:有哪些|有什么)"""
 )
 _OVERVIEW = _rule(

@@ -19,7 +19,7 @@ import numpy as np
 from rag import calibration
 from rag.compose import name
 from rag.evidence import question_terms
-from rag.terms import listed, stem, words
+from rag.terms import Word, listed, stem, words
 from rag.types import AnswerSentence, Evidence, Filters, Match, Paper, Question, Span
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ _REQUEST = frozenset(
         "contain "
         "kind kinds mention mentions involve involves describe describes report reports help helps give gives prove "
         "proves "
-        "group grouped sort sorted year venue each total altogether exist exists known recent latest"
+        "group grouped sort sorted year venue each total altogether exist exists known recent latest problem problems "
+        "something idea ideas try tries avoid analyse analyses analyze analyzes aspect aspects issue issues question "
+        "questions part parts type types way ways task tasks setting settings deploy consist"
     )
 )
 _ALTERNATIVES = re.compile(r"\s+or\s+|/|、|或者?|以及", re.I)
@@ -62,11 +64,15 @@ _WANTS_NEW = re.compile(
     re.I,
 )
 _CONTRIBUTES = re.compile(
-    r"\b(?:we|this paper|this work|this study|paper|our)\b[^.;]{0,80}\b(?:introduc|propos|present|releas|contribut|"
-    r"creat|collect|"
-    r"curat|construct|build|built|generat|bring|develop|design|provid|establish|annotat|compil|contain)\w*",
+    r"\b(?:introduc|propos|present|releas|contribut|creat|collect|curat|construct|build|built|generat|bring|develop|design|"
+    r"establish|annotat|compil|includ)\w*",
     re.I,
 )
+# Between what is made and the topic these lead to something else: "we propose a method for the dataset".
+_LEADS_AWAY = re.compile(r"\b(?:on|across|using|for|from|against|over|via|by|to|in|that|when|which)\b|[;:]")
+_REACH = 90  # characters after the verb
+_ADJECTIVE = re.compile(r"\w{3}(?:al|ive|ous|ic|ary|ar|ed|able|ible)$", re.I)
+_LETTERS = re.compile(r"[A-Za-z]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +103,15 @@ NAMES = tuple(field.name for field in fields(Features))
 class Topic:
     """One thing asked about: its stems with their weights, and in order.
 
-    `short` holds acronyms that stand for all of it, `glued` neighbouring words that may be written as one. With
-    `contributed` only papers are wanted whose own contribution it is ("which papers introduce a dataset").
+    `short` gives, by acronym ("^RL" for RL), the stems that it stands for; `glued` are neighbouring words that may be
+    written as one. With `contributed` only papers are wanted whose own contribution it is ("which papers introduce a
+    dataset").
     """
 
     text: str
     weights: Mapping[str, float]
     order: tuple[str, ...]
-    short: frozenset[str]
+    short: Mapping[str, frozenset[str]]
     glued: tuple[tuple[str, str], ...]
     contributed: bool
 
@@ -131,21 +138,41 @@ def topics(asked: Question, index: Index) -> tuple[Topic, ...]:
     """What is asked about: one topic, or several with "or" between them, of which one is enough."""
     found = []
     contributed = bool(_WANTS_NEW.search(asked.search_text))
-    for part in _ALTERNATIVES.split(_GROUP.sub("", asked.search_text)):
+    for part in _alternatives(_GROUP.sub("", asked.search_text)):
         terms = {s: t for s, t in question_terms(part, index).items() if s not in _REQUEST}
         weights = {s: term.weight for s, term in terms.items()}
         general = {word.stem for word in words(part) if word.weight < 1.0}
         telling = {s: w for s, w in weights.items() if s not in general} or weights
         if telling:
             kept = [word for word in words(part) if word.stem in telling]
-            initials = "".join(word.text[0].casefold() for word in words(part) if word.stem in weights)
             # SB is no sourdough bread where no paper speaks of sourdough.
             spoken = all(terms[s].known for s in telling)
-            short = frozenset({initials} if len(initials) > 1 and len(kept) > 1 and spoken else ())
+            short = _acronyms([word for word in words(part) if word.stem in weights], telling.keys()) if spoken else {}
             glued = tuple((a.text, b.text) for a, b in pairwise(kept) if b.start - a.end <= 1)
             order = tuple(word.stem for word in kept)
             found.append(Topic(part.strip(), telling, order, short, glued, contributed))
     return tuple(found)
+
+
+def _alternatives(text: str) -> list[str]:
+    """The parts of `text` between "or"; "representational or feature collapse" is about two sorts of collapse."""
+    parts = _ALTERNATIVES.split(text)
+    for place in range(len(parts) - 1):
+        after = words(parts[place + 1])
+        if _ADJECTIVE.search(parts[place].rstrip()) and len(after) > 1:
+            parts[place] += f" {after[-1].text}"
+    return parts
+
+
+def _acronyms(named: Sequence[Word], telling: Set[str]) -> dict[str, frozenset[str]]:
+    """Initials of the runs of two to five words, each with the telling stems that it stands for."""
+    found: dict[str, frozenset[str]] = {}
+    for size in range(2, min(5, len(named)) + 1):
+        for run in (named[at : at + size] for at in range(len(named) - size + 1)):
+            meant = frozenset(word.stem for word in run) & telling
+            if len(meant) > 1 or meant == telling:
+                found["^" + "".join(word.text[0] for word in run).upper()] = meant
+    return found
 
 
 def judged(asked: Question, wanted: Sequence[Topic], index: Index) -> list[tuple[Paper, Features, Span]]:
@@ -180,7 +207,7 @@ def _candidates(asked: Question, wanted: Sequence[Topic], index: Index) -> list[
         return rows
     found: dict[int, None] = {}
     for topic, vector in zip(wanted, index.encoder.encode([_bare(topic) for topic in wanted]), strict=True):
-        text = " ".join([_bare(topic), *topic.short])
+        text = " ".join([_bare(topic), *(short.removeprefix("^") for short in topic.short)])
         found.update(dict.fromkeys(row for row, _ in index.lexical(text, CANDIDATES, asked.filters)))
         found.update(dict.fromkeys(row for row, _ in index.dense(vector, CANDIDATES, asked.filters)))
     return list(found)
@@ -192,12 +219,12 @@ def _features(
     title = paper.title if paper.titled else ""
     spans = [Span(start, end, paper.abstract[start:end]) for start, end in stored.spans]
     # A sentence without even the beginning of a topic word is not looked at; most of a large library is of that sort.
-    starts = [s[:4] for s in (*topic.weights, *topic.short)]
+    starts = [s.removeprefix("^")[:4].casefold() for s in (*topic.weights, *topic.short)]
     texts = [
         text if any(start in text.casefold() for start in starts) else "" for text in (title, *(s.text for s in spans))
     ]
     # Where papers that introduce a dataset are wanted, one that only uses a dataset is not.
-    counted = [text for text in texts if not topic.contributed or text == title or _CONTRIBUTES.search(text)]
+    counted = [text for text in texts if not topic.contributed or text == title or _contributes(topic, text)]
     shares = [_share(topic, _held(text)) for text in texts]
     strong = [_share(topic, _held(text)) for text in counted]
     cosines = stored.sentences @ vector if len(stored.sentences) else np.zeros(len(spans))
@@ -228,42 +255,66 @@ def _held(text: str) -> frozenset[str]:
     """Stems of `text`, those of neighbours written as one word (multi-view, multiview), and the words in lower case."""
     found = words(text)
     glued = {stem(a.text + b.text) for a, b in pairwise(found) if b.start - a.end <= 1}
-    return frozenset({word.stem for word in found} | glued | {word.text.casefold().rstrip("s") for word in found})
+    short = {f"^{word.text.rstrip('s')}" for word in found if len(word.text) > 1 and word.text.rstrip("s").isupper()}
+    plain = {word.text.casefold().rstrip("s") for word in found}
+    return frozenset({word.stem for word in found} | glued | short | _linked(text) | plain)
+
+
+def _linked(text: str) -> set[str]:
+    """Stems of the words in the addresses of `text`."""
+    links = (word.text for word in words(text) if "://" in word.text) if "://" in text else ()
+    return {stem(part) for link in links for part in _LETTERS.findall(link)}
 
 
 def _share(topic: Topic, held: Set[str]) -> float:
-    """Share of the topic that is in `held`; an acronym that stands for the topic counts for the whole of it."""
+    """Share of the topic that is in `held`; an acronym counts for all the words that it stands for."""
     total = sum(topic.weights.values())
-    if topic.short & held:
-        return 1.0
     joined = {s for a, b in topic.glued if stem(a + b) in held for s in (stem(a), stem(b))}
+    joined |= _spelled(topic, held)
     return sum(w for s, w in topic.weights.items() if s in held or s in joined) / total
+
+
+def _spelled(topic: Topic, held: Set[str]) -> frozenset[str]:
+    """The topic's stems that stand in `held` as an acronym."""
+    return frozenset(s for short, meant in topic.short.items() if short in held for s in meant)
 
 
 def _close(topic: Topic, text: str) -> float:
     """The best share within a window of twice the topic's words and two."""
-    if topic.short & _held(text):
+    held = _held(text)
+    spelled = _spelled(topic, held) | (topic.weights.keys() & _linked(text))
+    if spelled >= topic.weights.keys():
         return 1.0
     found = words(text)
     width = 2 * len(topic.order) + 2
     places = [place for place, word in enumerate(found) if word.stem in topic.weights]
     best = 0.0
     for place in places:
-        window = {found[other].stem for other in places if place <= other < place + width}
+        window = {found[other].stem for other in places if place <= other < place + width} | spelled
         best = max(best, sum(topic.weights[s] for s in window))
-    alone = _share(topic, _held(text)) if not places else 0.0
+    alone = _share(topic, held) if not places else 0.0
     return max(best / sum(topic.weights.values()), alone)
 
 
 def _ordered(topic: Topic, text: str) -> float:
     """Share of neighbouring topic words that are neighbours in `text`; for a topic of one word whether it occurs."""
-    if topic.short & _held(text):
+    if _spelled(topic, _held(text)) >= topic.weights.keys():
         return 1.0
     if len(topic.order) < 2:
         return float(bool(topic.order) and topic.order[0] in _held(text))
     pairs = set(pairwise(word.stem for word in words(text)))
     wanted = list(pairwise(topic.order))
     return sum(pair in pairs for pair in wanted) / len(wanted)
+
+
+def _contributes(topic: Topic, text: str) -> bool:
+    """Whether `text` says that its authors made a thing of the topic: "we introduce X, a large dataset"."""
+    for made in _CONTRIBUTES.finditer(text):
+        rest = text[made.end() : made.end() + _REACH]
+        place = next((word.start for word in words(rest) if word.stem in topic.weights), None)
+        if place is not None and not _LEADS_AWAY.search(rest[:place]):
+            return True
+    return False
 
 
 def _first(paper: Paper) -> Span:

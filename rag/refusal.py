@@ -98,7 +98,7 @@ def decide(
     if not ranked or not found:
         return Verdict(False, 0.0, _reason(asked, (), bool(ranked)))
     paper = best_paper(asked, ranked, index)
-    hidden = details.untold(asked.search_text, paper)
+    hidden = untold(asked, paper, [hit.paper for hit in ranked[:3]])
     probability = relevance(features(asked, ranked, index, vector), index.encoder.fingerprint)
     if hidden is not None:
         probability *= UNTOLD_SHARE
@@ -107,6 +107,22 @@ def decide(
         return Verdict(True, probability, "")
     lacking = missing_names(asked, [hit.paper for hit in ranked])
     return Verdict(False, probability, _reason(asked, lacking, True, hidden if not lacking else None))
+
+
+def untold(asked: Question, paper: Paper, found: Sequence[Paper]) -> str | None:
+    """The words that ask for what `paper` does not give: a detail, or its use of something of which none of the papers
+    `found` has the name.
+
+    None where nothing does: a description of a paper that is looked for asks for no detail.
+    """
+    text = asked.search_text
+    if asked.kind == "which" or len(content(text)) >= LONG:
+        return None
+    if asked.kind != "compare" and any(name.sure and _source(paper).has(name) for name in names(text)):
+        lacking = [name for name in missing_names(asked, found) if len(name) > 2]
+        if lacking:
+            return lacking[0]
+    return details.untold(text, paper)
 
 
 def relevance(features: Features, fingerprint: str) -> float:

@@ -138,7 +138,7 @@ def _years(text: str, kind: Kind, cuts: list[tuple[int, int]]) -> tuple[int | No
             not text[end : period.start()].strip(" -'’,年的") and end <= period.start() for _, end in venues
         ) or any(period.end() <= start and not text[period.end() : start].strip(" 年的在") for start, _ in venues)
         said = bool(period["in"] or period["since"] or period["after"] or period["before"] or period["until"])
-        said = said or bool(period["between"]) or bool(period["zsince"] or period["zbefore"])
+        said = said or bool(period["between"]) or bool(period["zsince"] or period["zbefore"]) or "年" in period[0]
         at_edge = not before.strip(" ,") or not after.strip(" ?.!？。")
         restricts = (
             beside_venue

@@ -54,6 +54,48 @@ def test_an_acronym_stands_for_the_topic() -> None:
     assert seen["bread"].cover == 0.0
 
 
+def test_an_acronym_of_a_part_counts_for_that_part_and_only_in_capitals() -> None:
+    papers = [
+        Paper("rl", "Agents", "We train agents with offline RL on boards."),
+        Paper("word", "Agents", "We rl agents offline."),
+    ]
+    index = FakeIndex([*PAPERS, *papers])
+    question = ask("Which papers are on offline reinforcement learning?")
+    seen = {found.paper_id: features for found, features, _ in judged(question, topics(question, index), index)}  # type: ignore[arg-type]
+    assert seen["rl"].cover == 1.0
+    assert seen["word"].cover < 1.0
+
+
+def test_words_in_an_address_are_words_of_the_sentence() -> None:
+    paper = Paper("linked", "Agents", "Our code is at https://boilhub.com/kettles/code.")
+    index = FakeIndex([*PAPERS, paper])
+    question = ask("Which papers have code on boilhub?")
+    seen = {found.paper_id: features for found, features, _ in judged(question, topics(question, index), index)}  # type: ignore[arg-type]
+    assert seen["linked"].together == 1.0
+
+
+@pytest.mark.parametrize(
+    ("abstract", "counts"),
+    [
+        ("We introduce BoilBench, a large dataset of kettles.", True),
+        ("We collect and annotate a dataset.", True),
+        ("We propose a method and test it on a dataset.", False),
+        ("We use a dataset.", False),
+    ],
+)
+def test_only_what_is_made_counts_as_a_contribution(abstract: str, counts: bool) -> None:
+    index = FakeIndex([*PAPERS, Paper("new", "Boiling", abstract)])
+    question = ask("Which papers introduce a new dataset?")
+    seen = {found.paper_id: features for found, features, _ in judged(question, topics(question, index), index)}  # type: ignore[arg-type]
+    assert (seen["new"].together == 1.0) is counts
+
+
+def test_an_adjective_before_or_belongs_to_the_noun_after_it() -> None:
+    index = FakeIndex(PAPERS)
+    found = topics(ask("Which papers are on representational or feature collapse?"), index)  # type: ignore[arg-type]
+    assert [topic.order for topic in found] == [("represent", "collaps"), ("featur", "collaps")]
+
+
 def test_topics_drop_the_request_and_split_alternatives() -> None:
     found = topics(ask("Please list the papers that deal with garden watering or bread."), FakeIndex(PAPERS))
     assert [topic.order for topic in found] == [("garden", "water"), ("bread",)]

@@ -76,6 +76,7 @@ def test_language_is_told_by_script(text: str, language: str) -> None:
         ("List the papers on graphs.", "list"),
         ("papers published in 2023 on agents", "list"),
         ("有哪些关于聚类的论文？", "list"),
+        ("2025年有哪些关于Transformer的论文？", "list"),
         ("How many papers study bandits?", "count"),
         ("有多少篇论文研究聚类？", "count"),
         ("What is there on diffusion in 2024?", "overview"),
@@ -124,6 +125,7 @@ def _restricted(text: str, given: Filters = Filters()) -> tuple[Filters, str]:  
         ("What is there on diffusion in 2024?", Filters(None, 2024, 2024), "What is there on diffusion?"),
         ("papers published in Nature Machine Intelligence", Filters("Nature Machine Intelligence"), None),
         ("2024年ICLR关于聚类的论文有哪些", Filters("ICLR", 2024, 2024), None),
+        ("2025年有哪些关于Transformer的论文？", Filters(None, 2025, 2025), "有哪些关于Transformer的论文？"),
         ("2023年以来有哪些关于扩散模型的论文", Filters(None, 2023, None), "有哪些关于扩散模型的论文"),
     ],
 )
@@ -235,6 +237,11 @@ def test_glossary_takes_the_longest_term_and_keeps_latin_words() -> None:
 def test_glossary_says_how_much_it_knows() -> None:
     # Two characters of "cluster" are known, the two that follow are not.
     assert glossary("聚类鑫淼") == ("clustering", 0.5)
+
+
+def test_glossary_takes_no_single_character_beside_an_unknown_one() -> None:
+    assert glossary("人鑫") == ("", 0.0)
+    assert glossary("人") == ("human", 1.0)
 
 
 def test_model_translates_what_the_glossary_cannot() -> None:

@@ -17,6 +17,7 @@ from rag.refusal import (
     not_stated,
     relevance,
 )
+from rag.refusal import untold as refusal_untold
 from rag.types import AnswerSentence, Evidence, Filters, Paper, Question, Span
 from tests.fakes_answers import GARDEN, KETTLE, PAPERS, FakeIndex, ask
 
@@ -167,6 +168,26 @@ def test_refusals_are_in_the_language_of_the_question() -> None:
     assert "有论文吗？" in no_match(chinese)
     assert "有论文吗？" in not_stated(chinese)
     assert "any kettles" in not_stated(ask("any kettles"))
+
+
+def test_a_paper_says_nothing_of_what_no_paper_names() -> None:
+    index = FakeIndex(PAPERS)
+    for text, near_enough in (
+        ("Does KettleNet outperform SteamCast?", True),
+        ("Does KettleNet outperform GasPro?", False),
+    ):
+        question = ask(text)
+        assert decide(question, index.ranked(question), (_evidence(),), index).near is near_enough
+
+
+def _evidence() -> Evidence:
+    return Evidence(1, "kettle", Span(0, 4, "text"), 1.0)
+
+
+def test_a_description_of_a_paper_asks_for_no_detail() -> None:
+    described = ask("Which paper uses a batch size of four to boil water?", kind="which")
+    assert refusal_untold(described, _paper("We boil."), []) is None
+    assert refusal_untold(ask("What batch size boils water?"), _paper("We boil."), []) == "batch size"
 
 
 def _paper(abstract: str, authors: tuple[str, ...] = ()) -> Paper:
