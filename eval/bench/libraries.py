@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,8 @@ class Libraries:
     """
 
     def __init__(self, folder: Path, given: Mapping[int, Path], papers: Path | None, encoder: Encoder) -> None:
-        self.folder = folder
+        # Libraries of another embedder cannot be used with this one.
+        self.folder = folder / re.sub(r"[^\w.-]+", "-", encoder.name)
         self._given = given
         self._papers = papers
         self._encoder = encoder
