@@ -29,7 +29,7 @@ from eval.sets import Item, QuestionSet
 from rag.errors import InputError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 STEPS = ("first_source", "first_text", "done")
 STARTED_S = 180.0
@@ -55,20 +55,39 @@ _WATCH = """() => {
 
 @contextmanager
 def served(home: Path, llm: str | None) -> Iterator[str]:
-    """The address of a server over `home` whose model is loaded. Raises InputError when it does not come up."""
+    """The address of a server over a copy of `home`, its model loaded. Raises InputError when it does not come up."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-c", "from rag.cli import main; main()", "serve", "--home", str(home)]
-    command += ["--port", str(port), *(["--llm", llm] if llm else [])]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        address = f"http://127.0.0.1:{port}"
-        _wait(address, process)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "home"
+        shutil.copytree(home, copy, ignore=shutil.ignore_patterns("conversations.sqlite*", "models", "runs"))
+        if (home / "models").is_dir():
+            (copy / "models").symlink_to((home / "models").resolve())
+        command = [sys.executable, "-c", "from rag.cli import main; main()", "serve", "--home", str(copy)]
+        command += ["--port", str(port), *(["--llm", llm] if llm else [])]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        try:
+            address = f"http://127.0.0.1:{port}"
+            _wait(address, process)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Chromium as the system has it. Raises InputError where it has none."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        raise InputError("Chromium is not installed (`apt-get install chromium`).")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
 
 
 def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
@@ -132,26 +151,14 @@ def summary(rows: Sequence[dict[str, float]]) -> dict[str, dict[str, float | int
 @click.option("--json", "out", type=click.Path(path_type=Path), help="Write all figures to this file too.")
 def main(home: Path, path: Path | None, questions: int, seed: int, llm: str | None, out: Path | None) -> None:
     """Measure the waiting in a real browser."""
-    from playwright.sync_api import sync_playwright
-
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        raise click.ClickException("Chromium is not installed (`apt-get install chromium`).")
     chosen = drawn(load_set(path or Path(__file__).parent / "sets" / "seeds_mixed.jsonl"), questions, seed)
     rows: list[dict[str, float]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "home"
-        shutil.copytree(home, copy, ignore=shutil.ignore_patterns("conversations.sqlite*", "models", "runs"))
-        if (home / "models").is_dir():
-            (copy / "models").symlink_to((home / "models").resolve())
-        with served(copy, llm) as address, sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            for item in chosen:
-                rows.append(waited(page, address, item.question))
-                shown = "  ".join(f"{step} {rows[-1][step]:,.0f} ms" for step in STEPS if step in rows[-1])
-                click.echo(f"{item.id}: {shown}")
-            browser.close()
+    with served(home, llm) as address, chromium() as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        for item in chosen:
+            rows.append(waited(page, address, item.question))
+            shown = "  ".join(f"{step} {rows[-1][step]:,.0f} ms" for step in STEPS if step in rows[-1])
+            click.echo(f"{item.id}: {shown}")
     figures = summary(rows)
     for step, found in figures.items():
         click.echo(

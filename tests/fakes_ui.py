@@ -109,7 +109,7 @@ class FakeLibrary:
     """Answers from its first papers; `pause` seconds between events. `asked` records every question with its arguments.
 
     A question with "nothing" in it is refused, with "list" or "how many" counted, with "fail" fails, with "slow" writes
-    for a minute unless stopped.
+    for ten minutes unless stopped.
     """
 
     def __init__(self, home: Path, papers: Sequence[Paper] | None = None, pause: float = 0.0) -> None:
@@ -247,7 +247,7 @@ class FakeLibrary:
             sentences.append(sentence)
             yield SentenceChecked(sentence)
         if "slow" in question.lower():
-            for _ in range(600):
+            for _ in range(6000):
                 if cancel is not None and cancel.is_set():
                     self.cancelled.set()
                     break

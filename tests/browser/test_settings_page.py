@@ -1,9 +1,13 @@
 """Settings in a real browser: kept over a restart, applied to new questions; a model that is missing."""
 
+import threading
 import tomllib
 
 import pytest
 
+from rag import models
+from rag.errors import ModelUnreachable
+from rag.models import PullProgress
 from tests.browser.steps import ask, tab
 from tests.library import entry, write_jsonl
 
@@ -84,3 +88,22 @@ def test_a_model_that_is_none_changes_nothing(opened, over, tmp_path):
     page.locator("#aqa-settings-said [role=alert]", has_text="/no/such/model").wait_for()
     page.locator("#aqa-models tr.aqa-current", has_text="none:").wait_for()
     assert not (tmp_path / "home" / "settings.toml").exists()
+
+
+def test_fetching_says_how_far_it_is_and_why_it_failed(opened, over, tmp_path, monkeypatch):
+    release = threading.Event()
+
+    def pull(name, home, progress):
+        progress(PullProgress(name, "downloading", 49_000_000, 98_000_000))
+        release.wait(30)
+        raise ModelUnreachable(f"{name} could not be fetched; check the network.")
+
+    monkeypatch.setattr(models, "pull", pull)
+    server = over(tmp_path / "home")
+    page = opened(server=server)
+    tab(page, 3)
+    page.locator("#aqa-models [data-act=pull][data-name='smollm2-135m']").click()
+    page.locator("#aqa-settings-said", has_text="smollm2-135m: fetching — 49 / 98 MB").wait_for()
+    assert page.locator("#aqa-settings-said progress").get_attribute("value") == "0.500"
+    release.set()
+    page.locator("#aqa-settings-said [role=alert]", has_text="check the network").wait_for()
