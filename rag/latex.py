@@ -144,6 +144,7 @@ _SIGNS = {
     "copyright": "©",
     "slash": "/",
 }
+_KEPT = re.compile("\ue000(\\d+)\ue001")
 _BARE_BRACES = re.compile(r"\{([^{},\\$]*)\}")
 
 
@@ -168,7 +169,8 @@ def untex(text: str, *, braces: bool = False) -> str:
         return f"\ue000{len(kept) - 1}\ue001"
 
     # Mathematics stands inside the arguments of macros too, so it is set aside rather than cut around.
-    text = text.replace("\ue000", "").replace("\ue001", "")
+    if "\ue000" in text or "\ue001" in text:
+        text = text.replace("\ue000", "").replace("\ue001", "")
     if "\\" in text:
         text = _BRACED_SIGN.sub(lambda found: found[1] or found[2], text)
         text = _ESCAPED_MATH.sub(_math_again, text)
@@ -176,13 +178,13 @@ def untex(text: str, *, braces: bool = False) -> str:
         text = _SPLIT_TAG.sub(r"<\1>", text)
     if "$$" in text:
         text = _GLUED.sub(r"$\1 \2$", text)
-    prose = MATH.sub(keep, text)
-    if "$" not in prose:
-        prose = MATH.sub(keep, set_apart(prose))
+    prose = MATH.sub(keep, text) if "$" in text or "\\" in text else text
+    if "$" not in prose and (apart := set_apart(prose)) != prose:
+        prose = MATH.sub(keep, apart)
     prose = _prose(prose, braces)
     if r"\$" in prose and not kept and not MATH.search(money := prose.replace(r"\$", "$")):
         prose = money
-    return re.sub("\ue000(\\d+)\ue001", lambda found: kept[int(found[1])], prose)
+    return _KEPT.sub(lambda found: kept[int(found[1])], prose) if kept else prose
 
 
 def _math_again(found: re.Match[str]) -> str:

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import re
 
-_TRIGGER = re.compile(
-    r"©|ⓒ|\(c\)|copyright|rights reserved|open[- ]access|published by|licen[cs]e|from (?:author|publisher)",
-    re.IGNORECASE,
+# No notice is without one of these.
+_SIGNS = (
+    "©",
+    "ⓒ",
+    "(c)",
+    "copyright",
+    "rights reserved",
+    "open access",
+    "open-access",
+    "published by",
+    "licens",
+    "licenc",
+    "from author",
+    "from publisher",
 )
 _MARK = re.compile(
     r"[\[(]?(?:Abstract copyright:\s*)?(?:Crown )?(?:(?:19|20)\d\d\s*(?=©))?"
@@ -86,7 +97,8 @@ _WITHDRAWN = re.compile(
 
 def without_notices(abstract: str) -> str:
     """`abstract`, cleaned, without copyright notices at its beginning and end. Doing it again changes nothing."""
-    if not _TRIGGER.search(abstract):
+    lower = abstract.lower()
+    if not any(map(lower.__contains__, _SIGNS)):
         return abstract
     text = abstract
     while True:

@@ -27,7 +27,8 @@ _INVISIBLE = r"\xad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-\udfff\ufffe\uff
 _SIMPLE = re.compile(rf"[^\\<&`~$*{{}}\x00-\x08\x0a-\x1f\x7f-\x9f\ufb00-\ufb06{_INVISIBLE}]*")
 _LINE_HYPHEN = re.compile(r"([^\W\d_]+)[-‐\xad]\s*\n\s*([^\W\d_]+)")
 _REMOVED = re.compile(rf"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f{_INVISIBLE}]")
-_LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x85": " "})
+_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\x85": " "}
+_LIGATURE = re.compile("[\ufb00-\ufb06\x85]")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _ATTRIBUTES = r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>]+))*\s*/?"""
 _BLOCK = "p|br|hr|div|li|ul|ol|dl|dt|dd|h[1-6]|sec|title|table|tr|td|th|tbody|blockquote|pre|abstract|abstracttext"
@@ -65,15 +66,20 @@ def clean_title(raw: str, *, braces: bool = True) -> str:
 
 
 def _cleaned(raw: str, *, braces: bool) -> str:
-    if _SIMPLE.fullmatch(raw) and "- " not in raw and "--" not in raw and not _HEADING.match(raw):
+    if _is_simple(raw):
         return unicodedata.normalize("NFC", " ".join(raw.split()))
     text = raw
     for _ in range(_PASSES):
         before = text
         text = _pass(text, braces)
-        if text == before:
+        if text == before or _is_simple(text):
             break
     return text
+
+
+def _is_simple(text: str) -> bool:
+    """Whether there is nothing to do but to join blanks."""
+    return bool(_SIMPLE.fullmatch(text)) and "- " not in text and "--" not in text and not _HEADING.match(text)
 
 
 def _pass(text: str, braces: bool) -> str:
@@ -86,7 +92,10 @@ def _pass(text: str, braces: bool) -> str:
         text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
     if "<" in text:
         text = _without_tags(text)
-    text = _REMOVED.sub("", text.translate(_LIGATURES))
+    if not text.isascii():
+        text = _LIGATURE.sub(lambda found: _LIGATURES[found[0]], text)
+    if not text.isprintable():
+        text = _REMOVED.sub("", text)
     text = untex(text, braces=braces)
     if "*" in text:
         text = _EMPHASIS.sub(lambda found: found[1] or found[2], text)

@@ -99,7 +99,9 @@ def year_of(text: str | None) -> int | None:
 
 def name_of(author: str) -> str:
     """A person's name in reading order: "Hicks, III, Michael" and "Hicks, Michael" turn round. Empty for no name."""
-    text = re.sub(r"\s+\d{4}$", "", clean_title(author).strip(" ,;"))  # DBLP numbers namesakes
+    text = clean_title(author).strip(" ,;")
+    if text[-1:].isdigit():
+        text = re.sub(r"\s+\d{4}$", "", text)  # DBLP numbers namesakes
     if text.casefold() in _EMPTY or text.startswith("[No author") or not any(char.isalpha() for char in text):
         return ""
     parts = [part.strip() for part in text.split(",") if part.strip()]
