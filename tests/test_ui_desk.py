@@ -14,7 +14,7 @@ import httpx
 import pytest
 import uvicorn
 
-from rag.errors import Busy, GenerationError
+from rag.errors import Busy, GenerationError, LibraryEmpty
 from rag.events import Stage
 from rag.types import Filters
 from tests.fakes_ui import FakeLibrary, built
@@ -88,6 +88,28 @@ def test_the_model_is_warmed_up_and_a_failure_is_kept(desk: Desk, library: FakeL
     assert desk.warmed.wait(10)
     assert writer.warmed == 1
     assert desk.problem == "The model has no memory."
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_the_search_is_warmed_up_before_the_model(desk: Desk, library: FakeLibrary, monkeypatch, empty: bool):
+    done: list[str] = []
+
+    def search(query: str, k: int) -> tuple[()]:
+        done.append("search")
+        if empty:
+            raise LibraryEmpty("There are no papers.")
+        return ()
+
+    class Writer:
+        def warm_up(self) -> None:
+            done.append("model")
+
+    monkeypatch.setattr(library, "search", search)
+    monkeypatch.setattr(library, "writer", lambda reference: Writer())
+    desk.use("a model")
+    assert desk.warmed.wait(10)
+    assert done == ["search", "model"]
+    assert desk.problem is None
 
 
 def test_the_place_in_the_line_is_part_of_the_exchange():

@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,13 +62,15 @@ class Desk:
         self._lock = threading.Lock()
 
     def warm(self) -> None:
-        """Load the answering model in the background."""
+        """Load what the first search would load, then the answering model, in the background."""
         self.warmed.clear()
         self.problem = None
         threading.Thread(target=self._warm, name="warm-up", daemon=True).start()
 
     def _warm(self) -> None:
         began = time.perf_counter()
+        with suppress(AbstractQAError):  # an empty or damaged library is told of to whoever asks
+            self.library.search("warm up", 1)
         try:
             if self.llm != "none":
                 self.library.writer(self.llm).warm_up()
