@@ -275,6 +275,13 @@ def test_hosts():
 def test_a_server_bound_elsewhere_answers_to_no_foreign_name(tmp_path):
     library = Limited(tmp_path, allowed_hosts=("papers.example",))
     with serving(library, host="0.0.0.0", allow_unauthenticated=True) as server, server.client() as client:
+        begun = client.post("/api/ingest", json={"paths": ["/etc/passwd"]}).json()
+        for _ in range(100):
+            reading = client.get(begun["status"]).json()
+            if reading["state"] != "reading":
+                break
+            time.sleep(0.05)
+        assert "ingest_folders" in reading["error"]
         assert client.get("/api/papers", headers={"Host": "rebound.example"}).status_code == 421
         assert client.get("/api/papers", headers={"Host": "papers.example"}).status_code == 200
         assert client.get("/api/papers").status_code == 200
@@ -358,6 +365,25 @@ def test_the_log_has_the_request_and_no_question_and_no_secret(server, key, nobo
     assert (asked["status"], asked["user"], asked["interface"]) == ("answered", "key:program", "http")
     assert asked["request_id"] in {line["request_id"] for line in lines if line["event"] == "request"}
     assert asked["ms"]["total"] == 2100
+
+
+def test_a_question_of_the_page_has_the_id_of_its_request(server, written):
+    functions = server.mounts["/"].get_blocks().fns
+    typed = next(n for n, fn in functions.items() if fn.fn and fn.fn.__qualname__ == "page.<locals>.typed")
+    body = {"data": ["How does it log?", None, "", "", "", 5], "fn_index": typed, "session_hash": "tab"}
+    with server.signed_in("anna") as anna:
+        joined = anna.post("/gradio_api/queue/join", json=body)
+        assert "process_completed" in anna.get("/gradio_api/queue/data", params={"session_hash": "tab"}).text
+    asked = next(line for line in lines_of(written, "question") if line["event"] == "question")
+    assert (asked["user"], asked["interface"]) == ("anna", "page")
+    assert asked["request_id"] == joined.headers["x-request-id"]
+
+
+def test_what_users_asked_is_the_servers_own_on_disk(tmp_path):
+    (tmp_path / "feedback.jsonl").write_text("")
+    with serving(FakeLibrary(tmp_path)):
+        for name in ("feedback.jsonl", "conversations.sqlite"):
+            assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
 
 
 def test_secrets_are_hidden_and_a_line_stays_a_line(monkeypatch):

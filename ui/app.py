@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from ui.limits import Limit
 from ui.metered import Fenced, Metered
 from ui.page import AT_ONCE, page
 from ui.private import Private
-from ui.security import Hosts, check_binding
+from ui.security import Hosts, check_binding, is_loopback
 from ui.sessions import Sessions
 from ui.signin import SignIn
 from ui.text import Language
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 SCRIPTS = ("script.js", "tabs.js")
+PERSONAL = ("conversations.sqlite", "conversations.sqlite-wal", "feedback.jsonl", "preferences.json")
 LARGEST_UPLOAD = "512mb"
 
 
@@ -82,11 +83,12 @@ def build(library: Library, host: str = "127.0.0.1", *, warm: bool = True, acces
     settings, folder = library.settings, uploads()
     accounts = Accounts(settings.home)
     asks = access.asks(accounts)
-    if asks:
+    if asks or not is_loopback(host):
         library = cast("Library", Fenced(library, settings.ingest_folders, folder))
     limit = Limit(settings.questions_per_minute if asks else 0, 60.0)
     desk = Metered(library, limit, questions=access.log_questions)
     kept = Conversations(settings.home)
+    _close_to_others(settings.home)
     sessions = Sessions(settings.home, accounts, settings.session_hours) if asks else None
 
     @asynccontextmanager
@@ -155,6 +157,13 @@ def build(library: Library, host: str = "127.0.0.1", *, warm: bool = True, acces
     return app
 
 
+def _close_to_others(home: Path) -> None:
+    """Leave what users asked, rated and chose to the server's own account on this machine."""
+    for name in PERSONAL:
+        with suppress(OSError):  # not there yet, or on a disk without modes
+            (home / name).chmod(0o600)
+
+
 def _signed_in(request: Request) -> str | None:
     """The user, for Gradio: the gate let the request through and says whose it is."""
     return getattr(request.state, "user", None)
@@ -181,6 +190,7 @@ def serve(library: Library, host: str = "127.0.0.1", port: int = 7860, *, access
     signed_in = access.asks(Accounts(library.settings.home))
     check_binding(host, signed_in=signed_in, allowed=access.allow_unauthenticated)
     logs.configure(access.log_format)
+    os.umask(0o077)  # what is written from here on is the server's own account's
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -92,7 +92,8 @@ class Metered(Desk):
             )  # fmt: skip
 
     def _request(self, owner: str) -> str:
-        return logs.REQUEST_ID.get() or self._requests.get(owner, "")
+        # Gradio's queue may have been started by another request, whose context its events then run in.
+        return self._requests.get(owner) or logs.REQUEST_ID.get()
 
 
 class Fenced:
