@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.browser_latency import chromium, served
+from rag.errors import InputError
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -76,8 +77,11 @@ def pictures(browser: Browser, address: str) -> None:
 @click.option("--home", type=click.Path(path_type=Path, exists=True, file_okay=False), required=True)
 def main(home: Path) -> None:
     """Make the pictures in docs/images."""
-    with served(home, None) as address, chromium() as browser:
-        pictures(browser, address)
+    try:
+        with served(home, None) as address, chromium() as browser:
+            pictures(browser, address)
+    except InputError as error:
+        raise click.ClickException(str(error)) from None
 
 
 if __name__ == "__main__":
