@@ -10,7 +10,7 @@ import json
 import time
 import uuid
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -28,20 +28,22 @@ from ui.streams import events
 from ui.users import owner_of, user_of
 
 MODEL = "abstract-qa"
+LONGEST = 100_000  # characters of a message, as for /api/ask
 
 
 class Part(BaseModel):
     """A part of a message; only text is read."""
 
     type: str
-    text: str = ""
+    text: str = Field("", max_length=LONGEST)
 
 
 class ChatMessage(BaseModel):
     """A message. System messages are accepted and left aside: the library's own rules stand."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[Part] | None = None
+    # A length makes pydantic look at the text, and refuse what is no Unicode.
+    content: Annotated[str, Field(max_length=LONGEST)] | list[Part] | None = None
 
     def text(self) -> str:
         """Its text."""
