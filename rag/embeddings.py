@@ -279,10 +279,11 @@ def load_encoder(resolved: ResolvedModel, settings: Settings) -> Encoder:
     quiet.after_import()
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    kwargs: dict[str, Any] = {"dtype": torch.bfloat16 if use_bf16(settings.dtype) else torch.float32}
+    place = device(apple=True)
+    kwargs: dict[str, Any] = {"dtype": torch.bfloat16 if use_bf16(settings.dtype, place) else torch.float32}
     try:
         model = SentenceTransformer(
-            str(resolved.path), device=device(), local_files_only=True, trust_remote_code=False, model_kwargs=kwargs
+            str(resolved.path), device=place, local_files_only=True, trust_remote_code=False, model_kwargs=kwargs
         )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise ModelError(

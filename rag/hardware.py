@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import os
+import platform
 import re
 import time
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-# Flags of x86 processors whose matrix products are faster in bf16. Without them torch converts each element by
-# itself, and bf16 is several times slower than fp32.
-BF16_FLAGS = frozenset({"amx_bf16", "avx512_bf16"})
+import platformdirs
+
+# bf16 is used where its matrix products take less than this share of fp32's time. Where the processor has no
+# instructions for it, torch converts each element by itself, and bf16 is several times slower.
+GAIN = 0.8
+_TRIES = 5
 
 
 def flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str] | None:
@@ -26,39 +34,77 @@ def flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str] | None:
 
 @functools.cache
 def bf16_gains() -> bool:
-    """Whether bf16 is worth it on this processor: by its flags, else by timing a small product."""
-    known = flags()
-    return bool(known & BF16_FLAGS) if known is not None else _seconds("bfloat16") < 0.8 * _seconds("float32")
+    """Whether bf16 is worth it on this processor: timed once, with small products, and remembered for this machine."""
+    file = _cache()
+    known = _remembered(file)
+    key = _machine()
+    if key not in known:
+        known[key] = _seconds("bfloat16") < GAIN * _seconds("float32")
+        with suppress(OSError):  # it is measured again next time
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(known), encoding="utf-8")
+    return known[key]
+
+
+def _cache() -> Path:
+    return Path(platformdirs.user_cache_dir("abstract-qa", appauthor=False)) / "bf16.json"
+
+
+def _remembered(file: Path) -> dict[str, bool]:
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _machine() -> str:
+    """Changes when another processor or another torch may give another result."""
+    known = sorted(flags() or ())
+    text = f"{platform.machine()} {platform.processor()} {os.cpu_count()} {known} {metadata.version('torch')}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _seconds(dtype: Literal["bfloat16", "float32"]) -> float:
-    """The least time of five products of 256 rows with a 1024 x 1024 matrix, seconds."""
+    """The least time of some products of 256 rows with a 1024 x 1024 matrix, seconds."""
     import torch
 
     left = torch.ones((256, 1024), dtype=getattr(torch, dtype))
     right = torch.ones((1024, 1024), dtype=getattr(torch, dtype))
     best = float("inf")
-    for _ in range(5):
+    for _ in range(_TRIES):
         start = time.perf_counter()
         left @ right
         best = min(best, time.perf_counter() - start)
     return best
 
 
-def use_bf16(setting: Literal["auto", "bf16", "fp32"]) -> bool:
-    """Whether models compute in bf16: as the setting says, else where it gains."""
+Device = Literal["cuda", "mps", "cpu"]
+
+
+def use_bf16(setting: Literal["auto", "bf16", "fp32"], where: Device | None = None) -> bool:
+    """Whether models compute in bf16 on `where` (None: on `device()`): as the setting says, else where it gains."""
     if setting != "auto":
         return setting == "bf16"
     import torch
 
-    return torch.cuda.is_bf16_supported() if torch.cuda.is_available() else bf16_gains()
+    where = where or device()
+    if where == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    # Not every system that has Apple's GPU has bf16 on it.
+    return where == "cpu" and bf16_gains()
 
 
-def device() -> Literal["cuda", "cpu"]:
-    """Where models compute: the GPU when torch has one, else the processor."""
+def device(*, apple: bool = False) -> Device:
+    """Where models compute: the GPU when torch has one, else the processor.
+
+    `apple` takes Apple's GPU too, which is for the embedder; answering models have not been tried on it.
+    """
     import torch
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if apple and torch.backends.mps.is_available() else "cpu"
 
 
 def available_bytes() -> int | None:

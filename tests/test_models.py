@@ -426,21 +426,49 @@ def test_processor_flags(tmp_path: Path) -> None:
     assert hardware.flags(tmp_path / "none") is None
 
 
-@pytest.mark.parametrize(
-    ("found", "expected"), [({"avx2", "amx_bf16"}, True), ({"avx512_bf16"}, True), ({"avx2", "avx512f"}, False)]
-)
-def test_bf16_is_chosen_by_flags(found: set[str], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hardware, "flags", lambda: frozenset(found))
-    assert hardware.bf16_gains.__wrapped__() is expected
-
-
 @pytest.mark.parametrize(("bf16", "expected"), [(0.5, True), (0.9, False), (3.0, False)])
-def test_bf16_is_chosen_by_time_where_flags_cannot_be_read(
-    bf16: float, expected: bool, monkeypatch: pytest.MonkeyPatch
+def test_bf16_is_chosen_by_time_and_remembered(
+    bf16: float, expected: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(hardware, "flags", lambda: None)
+    monkeypatch.setattr(hardware, "_cache", lambda: tmp_path / "cache" / "bf16.json")
     monkeypatch.setattr(hardware, "_seconds", {"bfloat16": bf16, "float32": 1.0}.__getitem__)
     assert hardware.bf16_gains.__wrapped__() is expected
+    # Neither measured again on this machine, nor taken for another.
+    monkeypatch.setattr(hardware, "_seconds", {"bfloat16": 1.0, "float32": 1.0}.__getitem__)
+    assert hardware.bf16_gains.__wrapped__() is expected
+    monkeypatch.setattr(hardware, "flags", lambda: frozenset({"another"}))
+    assert hardware.bf16_gains.__wrapped__() is False
+
+
+@pytest.mark.parametrize("kept", ["", "[1]", "{"])
+def test_a_torn_memory_of_what_was_measured_does_not_matter(
+    kept: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "bf16.json").write_text(kept)
+    monkeypatch.setattr(hardware, "_cache", lambda: tmp_path / "bf16.json")
+    monkeypatch.setattr(hardware, "_seconds", {"bfloat16": 0.5, "float32": 1.0}.__getitem__)
+    assert hardware.bf16_gains.__wrapped__() is True
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "everyone", "embedder"),
+    [
+        (True, False, "cuda", "cuda"),
+        (True, True, "cuda", "cuda"),
+        (False, True, "cpu", "mps"),
+        (False, False, "cpu", "cpu"),
+    ],
+)
+def test_a_gpu_is_used_where_there_is_one(
+    cuda: bool, mps: bool, everyone: str, embedder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
+    monkeypatch.setattr("torch.cuda.is_bf16_supported", lambda: True)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: mps)
+    monkeypatch.setattr(hardware, "bf16_gains", lambda: False)
+    assert (hardware.device(), hardware.device(apple=True)) == (everyone, embedder)
+    assert hardware.use_bf16("auto", hardware.device(apple=True)) is cuda
+    assert hardware.use_bf16("bf16", "mps") is True
 
 
 def test_a_containers_limit_counts(tmp_path: Path) -> None:
