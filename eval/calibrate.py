@@ -43,7 +43,7 @@ STEPS = (0.2, 0.3, 0.35, 0.4, 0.42, 0.45, 0.5, 0.6)
 LEAST = 0.42
 # Of the lists.
 LIST_RIDGE = 0.1
-LIST_LEAST = 0.25
+LIST_LEAST = 0.3
 
 
 def fit(features: Array, labels: Array, weights: Array, ridge: float) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from langchain_core.retrievers import BaseRetriever
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
+from rag.cross_encoder import DEPTH as RERANKED
+from rag.cross_encoder import Reranker
 from rag.errors import LibraryEmpty
 from rag.fusion import NAMES, Features, weights
 from rag.index import Index
@@ -86,6 +89,7 @@ class Searcher:
         self._index = index
         self._candidates = settings.candidates
         self._weights = weights(index.encoder.fingerprint)
+        self._reranker = Reranker(Path(settings.reranker).expanduser()) if settings.reranker else None
 
     def search(self, question: Question | str, k: int, filters: Filters = NO_FILTERS) -> tuple[RankedPaper, ...]:
         """The `k` best papers, best first; fewer where the library or the filters have no more.
@@ -101,8 +105,9 @@ class Searcher:
         watch = _Watch()
         query = _Query.of([asked], self._index)[0]
         watch.lap("embed")
-        ranked = self._ranked(self._score(query, self._candidates, max(DEPTH, k), watch), k)
-        return Found(ranked, query.vectors[0], StageTimes(**watch.laps))
+        scored = self._reordered(asked, self._score(query, self._candidates, max(DEPTH, k), watch))
+        watch.lap("second")
+        return Found(self._ranked(scored, k), query.vectors[0], StageTimes(**watch.laps))
 
     def vector(self, question: Question) -> FloatArray:
         """The vector (d,) of a question's `search_text`, as `found` gives it along."""
@@ -113,7 +118,7 @@ class Searcher:
         """`search` for each, with the questions embedded together."""
         asked = [self._asked(question, NO_FILTERS) for question in questions]
         return [
-            self._ranked(self._score(query, self._candidates, max(DEPTH, k), _Watch()), k)
+            self._ranked(self._reordered(query.asked, self._score(query, self._candidates, max(DEPTH, k), _Watch())), k)
             for query in _Query.of(asked, self._index)
         ]
 
@@ -186,6 +191,15 @@ class Searcher:
         scored.sort(key=lambda each: (-each.score, each.row))
         watch.lap("second")
         return scored
+
+    def _reordered(self, asked: Question, scored: list[Scored]) -> list[Scored]:
+        """The first papers as the cross-encoder orders them, where there is one. Scores and relevance stay."""
+        if self._reranker is None:
+            return scored
+        first = scored[:RERANKED]
+        marks = self._reranker.scores(asked.search_text, [each.paper for each in first])
+        order = sorted(range(len(first)), key=lambda place: (-marks[place], place))
+        return [*(first[place] for place in order), *scored[RERANKED:]]
 
     def _best_of_term(self, term: str) -> float:
         """The best BM25 that `term` alone reaches in the library; 0 where no paper has it."""

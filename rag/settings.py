@@ -39,6 +39,7 @@ class Settings(BaseModel):
     llm: str = Field("auto", description="known name, folder, GGUF file, hub id, http(s) address, auto, or none")
     store: str = Field("", description="address of a Chroma server; empty for the embedded one")
     k: int = Field(5, ge=1, le=50, description="papers given to the model")
+    reranker: str = Field("", description="folder of a cross-encoder that orders the first papers anew; empty for none")
     candidates: int = Field(200, ge=10, le=2000, description="papers each index proposes")
     evidence_sentences: int = Field(8, ge=1, le=40, description="sentences given to the model")
     evidence_tokens: int = Field(600, ge=50, le=20_000, description="most tokens of evidence in a prompt")

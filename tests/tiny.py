@@ -13,6 +13,7 @@ import torch  # noqa: E402 - quiet comes first
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 from transformers import (  # noqa: E402
     BertConfig,
+    BertForSequenceClassification,
     BertModel,
     BertTokenizerFast,
     PreTrainedTokenizerFast,
@@ -88,22 +89,7 @@ WORDS = ("a", "the", "of", "in", "we", "for", "with", "model", "graph", "token",
 
 def encoder_folder(folder: Path, max_tokens: int = 32) -> Path:
     """A sentence-transformers model with random weights: BERT, mean pooling, normalised; saved in `folder`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    letters = [chr(code) for code in range(33, 127)]
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters, *(f"##{letter}" for letter in letters)]
-    vocabulary = folder / "vocab.txt"
-    vocabulary.write_text("\n".join(dict.fromkeys(pieces)), encoding="utf-8")
-    BertTokenizerFast(vocab=str(vocabulary), model_max_length=max_tokens).save_pretrained(folder)
-    torch.manual_seed(7)
-    config = BertConfig(
-        vocab_size=len(set(pieces)),
-        hidden_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=96,
-        max_position_embeddings=512,
-    )
-    BertModel(config).save_pretrained(folder)
+    BertModel(_bert(folder, max_tokens)).save_pretrained(folder)
     modules = ["Transformer", "Pooling", "Normalize"]
     listed = [
         {
@@ -123,3 +109,31 @@ def encoder_folder(folder: Path, max_tokens: int = 32) -> Path:
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling), encoding="utf-8")
     (folder / "2_Normalize").mkdir(exist_ok=True)
     return folder
+
+
+def cross_encoder_folder(folder: Path) -> Path:
+    """A cross-encoder with random weights, one score a pair, saved in `folder`."""
+    config = _bert(folder, 128)
+    config.num_labels = 1
+    config.initializer_range = 0.5  # with less the scores of all pairs are one
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+def _bert(folder: Path, max_tokens: int) -> BertConfig:
+    """The configuration of a small BERT whose tokenizer is saved in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    letters = [chr(code) for code in range(33, 127)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *letters, *(f"##{letter}" for letter in letters)]
+    vocabulary = folder / "vocab.txt"
+    vocabulary.write_text("\n".join(dict.fromkeys(pieces)), encoding="utf-8")
+    BertTokenizerFast(vocab=str(vocabulary), model_max_length=max_tokens).save_pretrained(folder)
+    torch.manual_seed(7)
+    return BertConfig(
+        vocab_size=len(set(pieces)),
+        hidden_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=96,
+        max_position_embeddings=512,
+    )
