@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag.errors import InputError
@@ -24,6 +25,8 @@ _VENUES_READ = 50  # papers looked at to see whether a name is a venue's
 _SPACES = re.compile(r"\s+")
 _TURNS = 4  # turns of the conversation that the model is shown to rewrite a question
 _SHOWN = 400  # characters of each
+# What no tokenizer and no UTF-8 takes; a shell gives halves of pairs for bytes that are no text.
+_UNREADABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def understand(
@@ -40,7 +43,9 @@ def understand(
     whether it would have been asked. Raises InputError for an empty question
     and for one over LONGEST characters.
     """
-    asked = _SPACES.sub(" ", text.replace("\x00", " ")).strip()
+    text = _UNREADABLE.sub(" ", text)
+    history = [replace(turn, content=_UNREADABLE.sub(" ", turn.content)) for turn in history]
+    asked = _SPACES.sub(" ", text).strip()
     if not asked:
         raise InputError("The question is empty; write what you want to know.")
     if len(asked) > LONGEST:

@@ -90,7 +90,8 @@ class Writer:
                     cut_short = cut_short or chunk.response_metadata.get("finish_reason") == "time_limit"
                     if (ahead := chunk.response_metadata.get("ahead")) is not None:
                         yield Stage("waiting", ahead) if ahead else Stage("reading")
-                    piece = str(chunk.text)
+                    # A server may send halves of pairs, which no tokenizer and no UTF-8 takes.
+                    piece = str(chunk.text).encode("utf-8", "replace").decode()
                     if not piece:
                         continue
                     text += piece

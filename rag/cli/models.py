@@ -61,3 +61,18 @@ def pull(names: tuple[str, ...], home: str | None, defaults: bool) -> None:
     for name in names:
         path = ensure_named(name, settings.home, show_pull())
         click.echo(f"{name}: ready in {path}")
+
+
+@models.command()
+@click.argument("names", nargs=-1)
+@home_option
+def verify(names: tuple[str, ...], home: str | None) -> None:
+    """Hash the weights of models on this machine again (default: of all that are there)."""
+    from rag.models import statuses
+    from rag.models import verify as verify_model
+    from rag.settings import load_settings
+
+    place = load_settings(home_of(home)).home
+    for name in names or [status.model.name for status in statuses(place) if status.path is not None]:
+        verify_model(name, place)
+        click.echo(f"{name}: unchanged")
