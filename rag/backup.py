@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
-from rag.database import FILE_NAME, SCHEMA, SCHEMA_VERSION, Database
+from rag.database import FILE_NAME, SCHEMA, SCHEMA_VERSION, Database, new_id
 from rag.errors import InputError, LibraryDamaged, LibraryEmpty, StorageError
 from rag.locks import WRITE_WAIT_S, Lock
 from rag.settings import Settings
@@ -64,6 +64,8 @@ def restore(settings: Settings, file: Path) -> int:
                 source.backup(target)
                 # The indexes beside it are of another library, or not there.
                 target.execute("DELETE FROM stamps")
+                # A library of its own: on one Chroma server the two do not share a collection.
+                target.execute("UPDATE manifest SET value = ? WHERE key = 'library'", [new_id()])
                 target.execute("DELETE FROM manifest WHERE key LIKE '% at'")
                 target.execute("INSERT OR REPLACE INTO manifest VALUES ('generation', '1')")
                 target.execute("UPDATE papers SET state = 0 WHERE state = 1")

@@ -54,6 +54,11 @@ NUMBERS = ("dimension", "max_tokens", "generation", "chroma", "lexical")
 _MEND = "restore a backup with `abstract-qa restore FILE`, or move the file away and run `abstract-qa ingest` again"
 
 
+def new_id() -> str:
+    """What tells a library from others."""
+    return uuid.uuid4().hex[:12]
+
+
 class Database:
     """Connections to one `library.sqlite`, made with its tables where it is missing."""
 
@@ -93,7 +98,7 @@ class Database:
                 if not writer.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                     for statement in (SCHEMA + VECTORS.format("")).split(";"):
                         writer.execute(statement)
-                    made = [("schema", SCHEMA_VERSION), ("library", uuid.uuid4().hex[:12])]
+                    made = [("schema", SCHEMA_VERSION), ("library", new_id())]
                     writer.executemany("INSERT INTO manifest VALUES (?, ?)", made)
             return
         tables = {name for (name,) in self._writer.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -39,6 +39,7 @@ __all__ = ["Health", "Index", "Manifest", "PaperVectors", "PreparedPaper", "Repa
 
 T = TypeVar("T")
 ALL = Filters()
+FEW = 5  # up to a fifth of all vectors is picked out before it is compared
 MOST_KEPT = 20_000  # words whose best paper is kept
 
 
@@ -197,13 +198,19 @@ class Index:
     def scan(self, vector: FloatArray, filters: Filters = ALL) -> tuple[NDArray[np.int64], FloatArray]:
         """All rows that match, ascending, and for each the greatest cosine of `vector` (d,) with one of its chunks."""
         chunk_rows, matrix = self._matrix()
+        asked = vector.astype(np.float32)
         if filters:
-            kept = np.isin(chunk_rows, np.array(self.rows(filters), dtype=np.int64))
-            chunk_rows, matrix = chunk_rows[kept], matrix[kept]
+            kept = np.flatnonzero(np.isin(chunk_rows, np.array(self.rows(filters), dtype=np.int64)))
+            chunk_rows = chunk_rows[kept]
+            # Picking out many vectors takes longer than comparing all.
+            many = len(kept) * FEW > len(matrix)
+            cosines = (matrix @ asked)[kept] if many else matrix[kept] @ asked
+        else:
+            cosines = matrix @ asked
         if not len(chunk_rows):
             return chunk_rows, np.zeros(0, np.float32)
         rows, first = np.unique(chunk_rows, return_index=True)
-        return rows, np.maximum.reduceat(matrix @ vector.astype(np.float32), first)
+        return rows, np.maximum.reduceat(cosines, first)
 
     def _matrix(self) -> tuple[NDArray[np.int64], FloatArray]:
         held = self._exact

@@ -198,6 +198,19 @@ def test_scan_is_exact(index: Index) -> None:
     assert cosines == pytest.approx([max(vectors[row].chunks @ question) for row in rows.tolist()], abs=1e-3)
 
 
+@pytest.mark.parametrize("few", [1, 10**6])
+def test_scan_with_filters_is_exact_whether_few_or_many_match(
+    index: Index, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag.index.FEW", few)
+    question = asked(index, "We study speech codecs")
+    everything = dict(zip(*(part.tolist() for part in index.scan(question)), strict=True))
+    filters = Filters(venue="ICLR")
+    rows, cosines = index.scan(question, filters)
+    assert rows.tolist() == index.rows(filters)
+    assert cosines == pytest.approx([everything[row] for row in rows.tolist()], abs=1e-6)
+
+
 def test_the_vector_store_is_langchains(index: Index) -> None:
     (document,) = index.vector_store().similarity_search(paper(4).abstract, k=1)
     assert document.metadata["paper_id"] == "p4"
@@ -514,6 +527,7 @@ def test_a_restored_backup_is_the_library(index: Index, tmp_path: Path) -> None:
     encoder = FakeEncoder(dimension=64)
     with Index.open(there, encoder) as restored:
         assert restored.papers(restored.rows()) == papers
+        assert restored.manifest.library != index.manifest.library
         assert restored.lexical("devicek", 1)
         assert encoder.calls == []
         in_step(restored)
