@@ -66,8 +66,9 @@ def bare_encoder(folder: Path) -> Any:
 
     from rag.hardware import device, use_bf16
 
-    dtype = torch.bfloat16 if use_bf16("auto") else torch.float32
-    return SentenceTransformer(str(folder), device=device(), local_files_only=True, model_kwargs={"dtype": dtype})
+    place = device(apple=True)
+    dtype = torch.bfloat16 if use_bf16("auto", place) else torch.float32
+    return SentenceTransformer(str(folder), device=place, local_files_only=True, model_kwargs={"dtype": dtype})
 
 
 def pieces(papers: Sequence[Text], encoder: Encoder) -> list[str]:
