@@ -31,7 +31,7 @@ def opened(browser: Browser, address: str, width: int, height: int, scheme: str 
     page.set_default_timeout(WAIT_MS)
     page.goto(address)
     page.locator(".aqa-welcome, .aqa-exchange").first.wait_for()
-    page.locator(".aqa-rail-frame").wait_for()
+    page.locator(".aqa-rail-frame").wait_for(state="attached")  # out of sight on a phone
     return page
 
 
