@@ -168,6 +168,14 @@ def test_bombs_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "more than 20-fold" in reasons(tmp_path / "a.zip")
 
 
+def test_a_line_of_blanks_takes_no_time(tmp_path: Path) -> None:
+    # Quadratic matching took a minute of 64 Ki blanks, so that a file of them never ended.
+    path = tmp_path / "blank.txt"
+    path.write_text(" " * 3_000_000)
+    [item, _] = list(read(path))
+    assert isinstance(item, Rejected)
+
+
 def test_too_many_members_and_too_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expand, "MEMBERS", 3)
     with zipfile.ZipFile(tmp_path / "many.zip", "w") as archive:

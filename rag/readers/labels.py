@@ -29,7 +29,9 @@ def label_in(line: str) -> tuple[str | None, str, str] | None:
     The field is None for a label that names no field of a record. A bare label that is not one of the usual ones
     ("Results: …", "Note: …") counts as running text; in bold it counts as a label.
     """
-    plain = _TAGS.sub("", line) if "<" in line else line
+    plain = (_TAGS.sub("", line) if "<" in line else line).strip()
+    if not plain:
+        return None
     found = _LINE.match(plain)
     if not found:
         return None
