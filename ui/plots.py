@@ -116,6 +116,7 @@ def _figure(trace: Json, title: str, height: int = 320, **axes: Json) -> PlotDat
         "font": {"color": "#7b8790", "size": 12, "family": "system-ui, sans-serif"},
         "showlegend": False,
         "hoverlabel": {"align": "left"},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#7b8790", "activecolor": ACCENT},
         **axes,
     }
     return PlotData(type="plotly", plot=json.dumps({"data": [trace], "layout": layout}))
