@@ -25,7 +25,7 @@ from rag.writing import Writing
 __all__ = ["FileReport", "IngestOptions", "IngestProgress", "IngestReport", "ingest"]
 
 # Raised when readers or text cleaning change so that files known as unchanged should be read again.
-VERSION = 1
+VERSION = 2
 PROGRESS_S = 0.2
 # An edited entry of a file read before still shares this share of its words with what it was.
 EDITED = 0.5
