@@ -113,7 +113,12 @@ def test_ask_prints_the_answer_and_then_its_sources(run: Callable[..., Ran], abs
 def test_the_home_may_stand_before_or_after_the_command(run: Callable[..., Ran], abstracts: Path, tmp_path: Path):
     run("ingest", abstracts, "--home", tmp_path / "other")
     assert "2 papers" in run("--home", tmp_path / "other", "papers", "list").err
-    assert "0 papers" in run("papers", "list").err
+    # The default home was not made, and reading does not make it.
+    for command in (("papers", "list"), ("search", "walls"), ("ask", "What of walls?", "--no-llm")):
+        missing = run(*command)
+        assert (missing.status, missing.out) == (1, "")
+        assert "There is no library at" in missing.err
+        assert not (tmp_path / "home").exists()
 
 
 def test_export_reads_back_to_the_same_papers(run: Callable[..., Ran], abstracts: Path, tmp_path: Path):

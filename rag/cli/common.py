@@ -85,12 +85,22 @@ def home_of(home: str | None) -> Path | None:
 
 
 @contextmanager
-def opened(home: str | None, *, write: bool = False, embed: bool = True, **settings: Any) -> Iterator[Library]:
-    """The library, closed again at the end. Missing models are fetched with a progress line."""
+def opened(
+    home: str | None, *, write: bool = False, embed: bool = True, create: bool = False, **settings: Any
+) -> Iterator[Library]:
+    """The library, closed again at the end. Missing models are fetched with a progress line.
+
+    A home that does not exist is made with `write` or `create` only.
+    """
     from rag import quiet
+    from rag.errors import LibraryError
     from rag.library import Library
+    from rag.settings import load_settings
 
     settings.setdefault("store", store_of())
+    if not (write or create) and not (place := load_settings(home_of(home)).home).exists():
+        # Reading makes nothing: a mistyped name would leave an empty library behind.
+        raise LibraryError(f"There is no library at {place}; read papers into it first: abstract-qa ingest PATH")
     with Library.open(home_of(home), write=write, embed=embed, progress=show_pull(), **settings) as library:
         quiet.keep_under(library.settings.home)
         for note in library.index.notes:

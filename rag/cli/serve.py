@@ -42,5 +42,5 @@ def serve(
     from ui.app import serve as serve_ui
 
     access = Access(sign_in, allow_unauthenticated, allowed_hosts, log_format, log_questions)
-    with opened(home, llm="none" if no_llm else llm) as library:
+    with opened(home, create=True, llm="none" if no_llm else llm) as library:
         serve_ui(library, host, port, access=access)
