@@ -30,7 +30,7 @@ MARKS: dict[str, tuple[str, str]] = {
     "wos": (r"(?m)^PT \w", r"(?m)^AB \S"),
     "endnote_xml": (r"<record>", r"<abstract>"),
     "refworks": (r"(?m)^RT ", r"(?m)^AB \S"),
-    "refer": (r"(?m)^%0 ", r"(?m)^%X \S"),
+    "refer": (r"(?m)^%0 (?![^\n]*\n%0 )", r"(?m)^%X \S"),
     "acl_xml": (r"<paper[\s>]", r"<abstract>"),
     "arxiv_atom": (r"<entry[\s>]", r"<summary[\s>]"),
     "markdown": (r"(?m)^#{1,6} +(?!.*(?:Collection|大模型相关研究))", r"(?m)(?:\*\*Abstract\*\*|摘要：)"),
