@@ -113,11 +113,11 @@ def _killed_answering(home: Path, after_s: float) -> tuple[str | None, int]:
     return (whole[-1][0], int(whole[-1][1])) if whole else (None, 0)
 
 
-def _try_answering(place: Path, kills: int, moments: random.Random) -> None:
+def _try_answering(place: Path, kills: int, longest_s: float, moments: random.Random) -> None:
     from ui.conversations import Conversations
 
     for number in range(1, kills + 1):
-        conversation, given = _killed_answering(place, moments.uniform(0.0, 2.0))
+        conversation, given = _killed_answering(place, moments.uniform(0.0, longest_s))
         kept = Conversations(place)
         found = kept.load("local", conversation)
         kept.close()
@@ -148,7 +148,7 @@ def main(file: Path, kills: int, papers: int, longest_s: float, seed: int, home:
         if answering:
             with _open(place, write=True) as index:
                 ingest([part], index, IngestOptions())
-            _try_answering(place, kills, moments)
+            _try_answering(place, kills, longest_s, moments)
             return
         stored = 0
         for number in range(1, kills + 1):
