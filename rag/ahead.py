@@ -55,7 +55,7 @@ class ReadAhead:
     def _position(self) -> int:
         try:
             return max((file.tell() for file in self._files if not file.closed), default=0)
-        except ValueError:  # closed meanwhile
+        except (ValueError, OSError):  # closed meanwhile
             return 0
 
     def _opened(self, path: Path) -> BinaryIO:

@@ -343,13 +343,12 @@ def load_chat_model(resolved: ResolvedModel, settings: Settings) -> BaseChatMode
         return ServerChat.at(resolved.url, resolved.name, settings)
     from rag import quiet
 
-    quiet.before_import()
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    with quiet.imports():
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
 
     from rag.hardware import device, use_bf16
 
-    quiet.after_import()
     if settings.threads:
         torch.set_num_threads(settings.threads)
     try:

@@ -13,11 +13,10 @@ from rag import quiet
 
 def convert(source: Path, folder: Path) -> None:
     """Read `source`, dequantise it once, and save model and tokenizer in `folder`, which is made."""
-    quiet.before_import()
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+    with quiet.imports():
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    quiet.after_import()
     place = str(source.parent)
     model = AutoModelForCausalLM.from_pretrained(
         place,

@@ -268,15 +268,14 @@ def load_encoder(resolved: ResolvedModel, settings: Settings) -> Encoder:
     """The embedder in the folder `resolved.path`. Raises ModelError when that holds no sentence-transformers model."""
     from rag import quiet
 
-    quiet.before_import()
-    import torch
-    from sentence_transformers import SentenceTransformer
+    with quiet.imports():
+        import torch
+        from sentence_transformers import SentenceTransformer
 
     from rag.hardware import device, use_bf16
 
     if resolved.path is None:
         raise ModelError(f"{resolved.name} is no local model; embedders behind an address are not supported.")
-    quiet.after_import()
     if settings.threads:
         torch.set_num_threads(settings.threads)
     place = device(apple=True)

@@ -1,12 +1,15 @@
 """Libraries kept off the network, off the user's terminal and out of the user's own folders, in one place.
 
-They read these variables when they are imported, so `before_import` comes before the import, in every function that
-imports transformers or sentence-transformers. A variable the user has set stays as it is.
+They read these variables when they are imported, so every function that imports transformers or sentence-transformers
+does it `with quiet.imports()`. A variable the user has set stays as it is.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 # Whether the user forbade the hub, before this program does so for its own process.
@@ -23,19 +26,22 @@ VARIABLES = {
 }
 
 
-def before_import() -> None:
-    """Set what the libraries read while they are imported."""
-    for name, value in VARIABLES.items():
-        os.environ.setdefault(name, value)
+# transformers makes its parts when they are first asked for; two threads that do so at once can find it half made.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+@contextmanager
+def imports() -> Iterator[None]:
+    """Around the imports: what the libraries read is set before, what has no variable is switched off after."""
+    with _ONE_AT_A_TIME:
+        for name, value in VARIABLES.items():
+            os.environ.setdefault(name, value)
+        yield
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def keep_under(home: Path) -> None:
     """Have matplotlib, which Gradio and the reports import, keep its list of fonts under the home."""
     os.environ.setdefault("MPLCONFIGDIR", str(home / "matplotlib"))
-
-
-def after_import() -> None:
-    """Switch off what has no variable: transformers' bar while weights are loaded."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]

@@ -12,7 +12,8 @@ from rag import quiet
 def test_variables_are_set_once_and_the_users_own_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
-    quiet.before_import()
+    with quiet.imports():
+        pass
     assert os.environ["HF_HUB_OFFLINE"] == "1"
     assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rag import quiet
 
-quiet.before_import()
+with quiet.imports():
+    import transformers  # noqa: F401 - what it reads is set before
 
-import torch  # noqa: E402 - quiet comes first
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
-from transformers import (  # noqa: E402
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import (
     BertConfig,
     BertForSequenceClassification,
     BertModel,

@@ -24,11 +24,10 @@ SAME_TEXTS, ONE_TEXT = "bare encoder, the same texts", "bare encoder, title and 
 
 def measure(bench: Bench) -> Raw:
     """Abstracts a second of each, round by round. Models are loaded before; reading the file counts."""
-    from eval.bench import baseline
     from rag import quiet
 
-    quiet.before_import()
-    quiet.after_import()
+    with quiet.imports():
+        from eval.bench import baseline
     count = bench.size(PAPERS, QUICK_PAPERS)
     papers = papers_of(bench.papers, count)
     embeddings = baseline.HuggingFaceEmbeddings(bench.embedder)

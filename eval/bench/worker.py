@@ -142,11 +142,10 @@ def _ours(job: Job) -> tuple[Asker, dict[str, Any]]:
 
 
 def _baseline(job: Job) -> tuple[Asker, dict[str, Any]]:
-    from eval.bench import baseline
     from rag import quiet
 
-    quiet.before_import()
-    quiet.after_import()
+    with quiet.imports():
+        from eval.bench import baseline
     embeddings = baseline.HuggingFaceEmbeddings(Path(job.embedder))
     pipeline = baseline.Baseline(baseline.opened(embeddings, Path(job.home)), Path(job.llm), job.max_new_tokens)
     return pipeline.answer, {"dtype": pipeline.dtype, "embedder_dtype": embeddings.dtype}
