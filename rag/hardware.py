@@ -20,6 +20,7 @@ import platformdirs
 # instructions for it, torch converts each element by itself, and bf16 is several times slower.
 GAIN = 0.8
 _TRIES = 5
+_kept_under: list[Path] = []
 
 
 def flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str] | None:
@@ -46,8 +47,14 @@ def bf16_gains() -> bool:
     return known[key]
 
 
+def keep_under(home: Path) -> None:
+    """Keep what was measured under the home; the user's cache folder holds it otherwise."""
+    _kept_under.append(home)
+
+
 def _cache() -> Path:
-    return Path(platformdirs.user_cache_dir("abstract-qa", appauthor=False)) / "bf16.json"
+    folder = _kept_under[-1] if _kept_under else Path(platformdirs.user_cache_dir("abstract-qa", appauthor=False))
+    return folder / "bf16.json"
 
 
 def _remembered(file: Path) -> dict[str, bool]:

@@ -92,17 +92,19 @@ def opened(
 
     A home that does not exist is made with `write` or `create` only.
     """
-    from rag import quiet
+    from rag import hardware, quiet
     from rag.errors import LibraryError
     from rag.library import Library
     from rag.settings import load_settings
 
     settings.setdefault("store", store_of())
-    if not (write or create) and not (place := load_settings(home_of(home)).home).exists():
+    place = load_settings(home_of(home)).home
+    quiet.keep_under(place)
+    hardware.keep_under(place)
+    if not (write or create) and not place.exists():
         # Reading makes nothing: a mistyped name would leave an empty library behind.
         raise LibraryError(f"There is no library at {place}; read papers into it first: abstract-qa ingest PATH")
     with Library.open(home_of(home), write=write, embed=embed, progress=show_pull(), **settings) as library:
-        quiet.keep_under(library.settings.home)
         for note in library.index.notes:
             click.echo(note, err=True)
         yield library
