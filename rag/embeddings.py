@@ -39,7 +39,8 @@ class Encoder(Embeddings):
 
     `name` and `fingerprint` identify the model (the fingerprint changes when its weights do), `dimension` is the
     vectors' length, `max_tokens` the most tokens of a text that are read, special tokens included. `loaded` False says
-    that finding out the latter two would cost the loading of the model.
+    that finding out the latter two would cost the loading of the model; `when_loaded` is then called after it, and what
+    it raises, the loading raises.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Encoder(Embeddings):
     dimension: int
     max_tokens: int
     loaded: bool = True
+    when_loaded: Callable[[], None] | None = None
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> FloatArray:
@@ -240,9 +242,16 @@ class DeferredEncoder(Encoder):
         """The encoder itself."""
         with self._loading:
             if self._inner is None:
-                self._inner = self._load()
-                self.dimension, self.max_tokens = self._inner.dimension, self._inner.max_tokens
+                made = self._load()
+                self.dimension, self.max_tokens = made.dimension, made.max_tokens
                 self.loaded = True
+                if self.when_loaded is not None:
+                    try:
+                        self.when_loaded()
+                    except BaseException:
+                        self.loaded = False
+                        raise
+                self._inner = made
             return self._inner
 
     def __getattr__(self, name: str) -> int:

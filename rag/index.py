@@ -131,11 +131,19 @@ class Index:
 
     def _check_encoder(self) -> None:
         manifest = self.manifest
+        if self._encoder is not None and not self._encoder.loaded:
+            # The same weights may read fewer tokens; that is known once they are loaded.
+            self._encoder.when_loaded = self._refuse_misfit
         if self._encoder is not None and manifest.fingerprint and not fits(manifest, self._encoder):
             if self.records.count():
                 raise mismatch(manifest, self._encoder, str(self.settings.home))
             # Nothing is lost by embedding an empty library anew.
             self.rebuild()
+
+    def _refuse_misfit(self) -> None:
+        manifest = self.manifest
+        if self._encoder is not None and manifest.fingerprint and not fits(manifest, self._encoder):
+            raise mismatch(manifest, self._encoder, str(self.settings.home))
 
     def _recovered(self, write: bool) -> tuple[str, ...]:
         try:
