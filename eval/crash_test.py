@@ -75,9 +75,7 @@ def _kill(home: Path, file: Path, after_s: float) -> None:
 def _answer(home: Path) -> None:
     """Answer one question after another in one conversation, as the page does, and say how many are kept."""
     from types import SimpleNamespace
-    from typing import cast
-
-    import gradio as gr
+    from typing import Any, cast
 
     from rag.library import Library
     from rag.types import Filters
@@ -90,7 +88,7 @@ def _answer(home: Path) -> None:
         desk = Desk(library, "none")
         desk.warmed.set()
         chat = Chat(desk, Conversations(home), Words("en"))
-        request = cast(gr.Request, SimpleNamespace(session_hash="tab"))
+        request = cast(Any, SimpleNamespace(session_hash="tab"))
         conversation: str | None = None
         click.echo("opened")
         for number in range(10_000):

@@ -329,7 +329,7 @@ def test_any_text_is_understood_or_refused(index: Index, text: str) -> None:
     except InputError:
         assert not text.replace("\x00", " ").strip()
         return
-    assert found.text == text
+    assert found.text == text.replace("\x00", " ")
     assert found.search_text.strip()
     assert found.language in NAMES
 

@@ -7,8 +7,10 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -188,6 +190,12 @@ def test_search_and_papers_answer_while_all_places_are_taken(slow: str, library:
         thread.join()
 
 
+def waited(coroutine: Coroutine[Any, Any, list[str]]) -> list[str]:
+    """What `coroutine` returns, run in a thread of its own: Playwright leaves a loop running in the main one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 def test_an_error_reaches_the_one_who_waits_for_events(desk: Desk):
     async def gone() -> bool:
         return False
@@ -196,7 +204,7 @@ def test_an_error_reaches_the_one_who_waits_for_events(desk: Desk):
         return [type(event).__name__ async for event in events(desk, "fail", (), Filters(), None, gone)]
 
     with pytest.raises(RuntimeError, match="a defect"):
-        asyncio.run(read())
+        waited(read())
     assert desk.busy == 0
 
 
@@ -211,5 +219,5 @@ def test_the_place_in_the_line_is_sent(desk: Desk, library: FakeLibrary, monkeyp
     async def read() -> list[str]:
         return [text async for text in _sse(events(desk, "How?", (), Filters(), None, gone))]
 
-    (sent,) = asyncio.run(read())
+    (sent,) = waited(read())
     assert json.loads(sent.split("data: ")[1]) == {"stage": "waiting", "ahead": 2}
