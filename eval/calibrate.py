@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 
 from eval.make_verifier_set import Claim, make, read_papers
 from eval.sets import Item, read_set
-from rag import listing, refusal, verify
-from rag.embeddings import Encoder
-from rag.framing import statement
+from rag.answering import refusal, verify
+from rag.answering.framing import statement
 from rag.library import Library
-from rag.question import understand
-from rag.text import clean_text
+from rag.models.embeddings import Encoder
+from rag.question.understand import understand
+from rag.search import listing
+from rag.texts.text import clean_text
 from rag.types import LISTS
 
 Array = NDArray[np.float64]

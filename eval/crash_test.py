@@ -23,10 +23,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from rag.embeddings import Encoder, FloatArray, Offsets, unit
-from rag.index import Index
-from rag.ingest import IngestOptions, ingest
+from rag.ingest.run import IngestOptions, ingest
+from rag.models.embeddings import Encoder, FloatArray, Offsets, unit
 from rag.settings import Settings
+from rag.store.index import Index
 
 CHILD = "--child"
 ANSWERING = "--child-answering"

@@ -32,11 +32,11 @@ from typing import Any
 import click
 
 from eval.crash_test import RandomEncoder
-from rag.database import FILE_NAME
 from rag.errors import AbstractQAError
-from rag.index import Index, PreparedPaper
-from rag.prepare import prepare
+from rag.ingest.prepare import prepare
 from rag.settings import Settings, load_settings
+from rag.store.database import FILE_NAME
+from rag.store.index import Index, PreparedPaper
 from rag.types import Paper
 
 GOOD = ("unharmed", "mended", "refused", "told", "gone")

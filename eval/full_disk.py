@@ -24,9 +24,9 @@ import click
 
 from eval.crash_test import RandomEncoder
 from rag.errors import AbstractQAError
-from rag.index import Index, backup
-from rag.ingest import IngestOptions, ingest
+from rag.ingest.run import IngestOptions, ingest
 from rag.settings import Settings
+from rag.store.index import Index, backup
 from rag.types import Filters
 from ui.conversations import Conversations
 from ui.exchange import new_exchange

@@ -30,13 +30,13 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from rag import Library
-from rag.answer import Answerer
-from rag.embeddings import Encoder
-from rag.index import PreparedPaper
-from rag.prepare import prepare
+from rag.answering.pipeline import Answerer
+from rag.answering.verify import Verifier
+from rag.ingest.prepare import prepare
+from rag.models.embeddings import Encoder
+from rag.models.writer import Writer
+from rag.store.index import PreparedPaper
 from rag.types import Answer, Filters, Paper
-from rag.verify import Verifier
-from rag.writer import Writer
 from ui.exchange import new_exchange
 from ui.html import exchange_html
 from ui.text import Words

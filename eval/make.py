@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import prompts
 from eval.sets import Item
 from rag.errors import InputError
-from rag.text import split_sentences
+from rag.texts.text import split_sentences
 from rag.types import Answer, Filters, Paper, Span, Turn
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import orjson
 
-from rag.claims import names, numbers
-from rag.terms import content
-from rag.text import clean_text, split_sentences
+from rag.answering.claims import names, numbers
+from rag.texts.terms import content
+from rag.texts.text import clean_text, split_sentences
 from rag.types import Paper
 
 TRUE = ("verbatim", "trimmed", "reworded", "merged", "named", "framed")

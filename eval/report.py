@@ -26,7 +26,7 @@ from eval.compare import Comparison
 from eval.compare import to_json as comparison_json
 from eval.metrics import BY_NAME, METRICS, Scored
 from eval.result import RunResult, to_contract_json
-from rag.text import split_sentences
+from rag.texts.text import split_sentences
 
 _RANKED = 5  # found papers named for each question
 _TONES = {

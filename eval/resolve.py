@@ -11,7 +11,7 @@ from rag.types import Paper
 
 
 class Finder(Protocol):
-    """What is needed of `rag.index.Index`."""
+    """What is needed of `rag.store.index.Index`."""
 
     def find(self, reference: str) -> Paper | None: ...
 

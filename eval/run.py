@@ -25,28 +25,28 @@ from rag.settings import Settings
 from rag.types import Answer, Filters, Question, RankedPaper, Turn
 
 if TYPE_CHECKING:
-    from rag.index import Index
+    from rag.store.index import Index
 
 BATCH = 64
 Judge = Callable[[Item, Mapping[str, Any]], str | None]
 
 
 class Searching(Protocol):
-    """What is needed of `rag.retrieve.Searcher`."""
+    """What is needed of `rag.search.retrieve.Searcher`."""
 
     def search(self, question: Question | str, k: int, filters: Filters = ...) -> tuple[RankedPaper, ...]: ...
     def search_many(self, questions: Sequence[Question], k: int) -> list[tuple[RankedPaper, ...]]: ...
 
 
 class Indexed(Finder, Protocol):
-    """What is needed of `rag.index.Index`."""
+    """What is needed of `rag.store.index.Index`."""
 
     @property
     def manifest(self) -> Any: ...
 
 
 class Answering(Protocol):
-    """What is needed of `rag.answer.Answerer`."""
+    """What is needed of `rag.answering.pipeline.Answerer`."""
 
     def ask(
         self, question: str, history: Sequence[Turn] = ..., filters: Filters = ..., k: int | None = ...
@@ -223,7 +223,7 @@ def _search(items: Sequence[Item], library: EvalLibrary) -> tuple[Outcome, ...]:
 
 
 def _understand(item: Item, library: EvalLibrary) -> Question:
-    from rag.question import understand
+    from rag.question.understand import understand
 
     return understand(item.question, item.history, cast("Index", library.index), None, item.filters)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import click
 import orjson
 
-from rag.own import escape
+from rag.papers.own import escape
 from rag.readers import read
 from rag.types import Record, Rejected
 

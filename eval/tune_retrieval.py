@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.sets import read_set
-from rag.fusion import NAMES
-from rag.index import Index
-from rag.question import understand
-from rag.retrieve import Searcher
+from rag.question.understand import understand
+from rag.search.fusion import NAMES
+from rag.search.retrieve import Searcher
+from rag.store.index import Index
 from rag.types import Filters
 
 FloatArray = NDArray[np.float32]

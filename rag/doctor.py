@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from rag import hardware, models
 from rag.errors import AbstractQAError
-from rag.index import Index
+from rag.models import hardware
+from rag.models import known as models
 from rag.settings import Settings, load_settings
+from rag.store.index import Index
 
 PACKAGES = ("chromadb", "tantivy", "sentence-transformers", "transformers", "torch", "langchain-core", "gradio")
 

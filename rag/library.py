@@ -17,21 +17,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rag import models
-from rag.answer import Answerer
+from rag.answering.pipeline import Answerer
+from rag.answering.verify import Verifier
 from rag.errors import AbstractQAError, InputError
 from rag.events import Event
-from rag.index import Index
-from rag.ingest import IngestOptions, IngestProgress, IngestReport, ingest
-from rag.records import Order
-from rag.retrieve import Searcher
+from rag.ingest.run import IngestOptions, IngestProgress, IngestReport, ingest
+from rag.models import known as models
+from rag.models.writer import Writer
+from rag.search.retrieve import Searcher
 from rag.settings import Settings, load_settings
+from rag.store.index import Index
+from rag.store.records import Order
 from rag.types import Answer, Filters, Paper, RankedPaper, Turn
-from rag.verify import Verifier
-from rag.writer import Writer
 
 if TYPE_CHECKING:
-    from rag.embeddings import Encoder
+    from rag.models.embeddings import Encoder
 
 NO_FILTERS = Filters()
 NO_LLM = "none"
@@ -69,7 +69,7 @@ class Library:
         """The library under `home` (None: the default home), made if it is not there.
 
         `settings` are fields of Settings. `encoder` replaces the embedder that the settings name; any LangChain
-        Embeddings fits through `rag.embeddings.wrap`. A model that is not on this machine is fetched first, with
+        Embeddings fits through `rag.models.embeddings.wrap`. A model that is not on this machine is fetched first, with
         `progress`, and loaded when the first vector is wanted. `write` keeps other writers out until it is closed;
         `rebuild` embeds all papers anew; `embed` False does without an embedder, for listing, showing, exporting and
         removing papers.
@@ -77,7 +77,7 @@ class Library:
         """
         chosen = load_settings(Path(home) if home is not None else None, **settings)
         if encoder is None and embed:
-            from rag.embeddings import DeferredEncoder, load_encoder
+            from rag.models.embeddings import DeferredEncoder, load_encoder
 
             resolved = models.ensure(chosen.embedder, chosen.home, "embedder", progress)
             encoder = DeferredEncoder(resolved.name, resolved.fingerprint, lambda: load_encoder(resolved, chosen))
@@ -154,7 +154,7 @@ class Library:
         """The model `reference` ready to write; it is kept, so that a second call costs nothing."""
         with self._loading:
             if reference not in self._writers:
-                from rag.chat_model import load_chat_model
+                from rag.models.chat_model import load_chat_model
 
                 resolved = models.ensure(reference, self.settings.home, "llm", progress)
                 chat = load_chat_model(resolved, self.settings)
@@ -181,7 +181,7 @@ class Library:
         options: IngestOptions | None = None,
         progress: Callable[[IngestProgress], None] = _silent,
     ) -> IngestReport:
-        """Read files or folders into the library; see `rag.ingest`."""
+        """Read files or folders into the library; see `rag.ingest.run`."""
         return ingest(paths, self.index, options or IngestOptions(), progress)
 
     def papers(

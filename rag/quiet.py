@@ -16,7 +16,7 @@ from pathlib import Path
 HUB_FORBIDDEN = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
 
 VARIABLES = {
-    "HF_HUB_OFFLINE": "1",  # models are folders on this machine; the hub is asked only by rag.hub, in its own process
+    "HF_HUB_OFFLINE": "1",  # models are folders on this machine; the hub is asked only by `hub`, in its own process
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import cast
 
-from rag.models import known
+from rag.models.known import known
 
 ROOT = Path(__file__).resolve().parent.parent
 _NAME = re.compile(r"[A-Za-z0-9._-]+")

@@ -22,13 +22,14 @@ import torch
 from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
 
 import prompts
-from rag import chat_model, evidence, prompting
-from rag.chat_model import TransformersChat, load_chat_model
+from rag.answering import evidence, prompting
 from rag.library import Library
-from rag.models import ensure
-from rag.question import understand
+from rag.models import chat_model
+from rag.models.chat_model import TransformersChat, load_chat_model
+from rag.models.known import ensure
+from rag.question.understand import understand
 from rag.settings import load_settings
-from rag.text import split_sentences
+from rag.texts.text import split_sentences
 
 # Tokens proposed at once by prompt lookup (None: plain greedy decoding), and whether the beginning is kept.
 VARIANTS: dict[str, tuple[int | None, bool]] = {

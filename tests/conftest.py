@@ -58,7 +58,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "home"
     monkeypatch.setenv(ENV_PREFIX + "HOME", str(path))
     monkeypatch.setenv(ENV_PREFIX + "OFFLINE", "1")
-    monkeypatch.setattr("rag.hardware._cache", lambda: path / "bf16.json")
+    monkeypatch.setattr("rag.models.hardware._cache", lambda: path / "bf16.json")
     return path
 
 
@@ -101,7 +101,7 @@ def tiny_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pulled(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """The ready folder of a known model by its name; the test skips where it was not pulled."""
-    from rag.models import find
+    from rag.models.known import find
 
     def folder(name: str) -> Path:
         with monkeypatch.context() as outside:

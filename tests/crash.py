@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rag.ingest import IngestOptions, ingest
+from rag.ingest.run import IngestOptions, ingest
 from tests.library import opened
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from rag.embeddings import Encoder, FloatArray, Offsets, tokens_within, unit
+from rag.models.embeddings import Encoder, FloatArray, Offsets, tokens_within, unit
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rag.analysis import terms
-from rag.embeddings import FloatArray
-from rag.records import PaperVectors
-from rag.text import split_sentences
+from rag.models.embeddings import FloatArray
+from rag.store.records import PaperVectors
+from rag.texts.analysis import terms
+from rag.texts.text import split_sentences
 from rag.types import Filters, Paper, Question, RankedPaper, Span
 from tests.fakes import FakeEncoder
 

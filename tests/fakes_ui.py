@@ -23,8 +23,8 @@ from rag.events import (
     Token,
     Understood,
 )
-from rag.records import Order
 from rag.settings import Settings
+from rag.store.records import Order
 from rag.types import (
     Answer,
     AnswerSentence,

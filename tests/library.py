@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag.index import Index, PreparedPaper
-from rag.prepare import prepare
+from rag.ingest.prepare import prepare
 from rag.settings import Settings
+from rag.store.index import Index, PreparedPaper
 from rag.types import Paper
 from tests.fakes import FakeEncoder
 

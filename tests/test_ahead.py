@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rag import ahead
-from rag.ahead import ReadAhead
 from rag.errors import InputError
+from rag.ingest import ahead
+from rag.ingest.ahead import ReadAhead
 from rag.readers import FileRead, ReadOptions
 from rag.types import Record
 from tests.library import entry, write_jsonl

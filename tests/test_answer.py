@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessageChunk
 
-from rag.answer import Answerer
 from rag.answer_json import search_json, to_json
+from rag.answering.pipeline import Answerer
 from rag.errors import GenerationError, InputError, LibraryEmpty
 from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, Token, Understood
 from rag.library import Library
+from rag.models.writer import Writer
 from rag.types import Answer, Filters
-from rag.writer import Writer
 from tests.fakes import FakeChatModel, FakeEncoder
 
 PAPERS = [

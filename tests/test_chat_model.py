@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from rag import chat_model
-from rag.chat_model import TransformersChat, _held_back, load_chat_model
-from rag.decoding import CitationLimit, CitationTokens, loops
 from rag.errors import GenerationError, ModelError
-from rag.models import ResolvedModel, resolve
+from rag.models import chat_model
+from rag.models.chat_model import TransformersChat, _held_back, load_chat_model
+from rag.models.decoding import CitationLimit, CitationTokens, loops
+from rag.models.known import ResolvedModel, resolve
 from rag.settings import load_settings
 
 CITE = "See [7] and [12], also [3]."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.chunking import plan_chunks, stored_chunks
-from rag.text import split_sentences
+from rag.ingest.chunking import plan_chunks, stored_chunks
+from rag.texts.text import split_sentences
 from rag.types import Paper, Span
 from tests.fakes import FakeEncoder
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.citing import Numbering
+from rag.answering.citing import Numbering
 from rag.types import AnswerSentence, Evidence, Paper, Span
 
 

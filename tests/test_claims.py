@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.claims import key, name_source, names, numbers
+from rag.answering.claims import key, name_source, names, numbers
 
 
 def _values(text: str) -> list[tuple[float, str]]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rag.compose import cited, from_evidence, instead, text_of
+from rag.answering.compose import cited, from_evidence, instead, text_of
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper, Span
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.contradiction import (
+from rag.answering.contradiction import (
     direction_differs,
     exchanged,
     misplaced_number,

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from rag.ingest import IngestOptions, ingest
+from rag.ingest.run import IngestOptions, ingest
 from tests.library import entry, in_step, opened, write_jsonl
 
 KILLS = 10

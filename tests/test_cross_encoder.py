@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from rag import cross_encoder
-from rag.cross_encoder import Reranker
 from rag.errors import ModelError
-from rag.index import Index, PreparedPaper
-from rag.prepare import prepare
-from rag.retrieve import Searcher
+from rag.ingest.prepare import prepare
+from rag.models import cross_encoder
+from rag.models.cross_encoder import Reranker
+from rag.search.retrieve import Searcher
 from rag.settings import load_settings
+from rag.store.index import Index, PreparedPaper
 from rag.types import Paper
 from tests.fakes import FakeEncoder
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rag.cli import cli
-from rag.models import resolve
+from rag.models.known import resolve
 from rag.settings import ENV_ONLY, ENV_PREFIX, Settings, load_settings
 from tests.conftest import ROOT
 

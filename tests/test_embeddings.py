@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import embeddings
-from rag.embeddings import (
+from rag.errors import ModelError
+from rag.models import embeddings
+from rag.models.embeddings import (
     DeferredEncoder,
     Encoder,
     SentenceTransformerEncoder,
@@ -18,8 +19,7 @@ from rag.embeddings import (
     unit,
     wrap,
 )
-from rag.errors import ModelError
-from rag.models import ResolvedModel, resolve
+from rag.models.known import ResolvedModel, resolve
 from rag.settings import load_settings
 from tests.fakes import FakeEmbeddings, FakeEncoder
 

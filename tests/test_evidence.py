@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.evidence import MOST_TOKENS, asks_number, decisive, neutralise, question_terms, select, tokens
+from rag.answering.evidence import MOST_TOKENS, asks_number, decisive, neutralise, question_terms, select, tokens
 from rag.types import Evidence, Kind, Question
 from tests.fakes_answers import CHESS, GARDEN, KETTLE, PAPERS, FakeIndex, ask
 

@@ -16,8 +16,8 @@ from bibtexparser.entrypoint import parse_string
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rag import own
-from rag.export import FORMATS, bibtex_entry, conversation_markdown, export
+from rag.papers import own
+from rag.papers.export import FORMATS, bibtex_entry, conversation_markdown, export
 from rag.readers import FileRead, bibtex, json_lines, read, ris, table
 from rag.readers.fields import make_record
 from rag.readers.opened import Opened

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.framing import clean_answer, hints, shown, statement
+from rag.answering.framing import clean_answer, hints, shown, statement
 
 
 @pytest.mark.parametrize(

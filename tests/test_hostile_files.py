@@ -12,8 +12,8 @@ import pytest
 from eval import damage, full_disk
 from eval.damage import Case, cases, judged, make, run
 from rag.errors import InputError, LibraryError, SettingsError, StorageError
-from rag.index import backup, restore
 from rag.settings import Settings, load_settings
+from rag.store.index import backup, restore
 from rag.types import Filters
 from tests.library import fill, in_step, opened, paper
 from ui.conversations import Conversations

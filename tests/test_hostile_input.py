@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from langchain_core.messages import BaseMessage
 
 from rag import Library
-from rag.answer import Answerer
 from rag.answer_json import to_json
+from rag.answering.pipeline import Answerer
+from rag.answering.verify import Verifier
 from rag.errors import InputError
+from rag.models.writer import Writer
 from rag.types import Answer, Filters, Turn
-from rag.verify import Verifier
-from rag.writer import Writer
 from tests.fakes import FakeChatModel, FakeEncoder
 from tests.library import fill, paper
 from tests.served import serving

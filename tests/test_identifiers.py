@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of, url_in
+from rag.papers.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of, url_in
 
 
 @pytest.mark.parametrize(

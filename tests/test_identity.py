@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.identity import Conflict, is_sure, keys, merge, near_identical, near_keys, paper_from, paper_id_of, same
+from rag.papers.identity import Conflict, is_sure, keys, merge, near_identical, near_keys, paper_from, paper_id_of, same
 from rag.types import Record, Source
 
 ABSTRACT = (

@@ -13,17 +13,17 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("rag", "prompts", "ui", "eval")
 # Where each heavy package may be imported. Folders stand for everything in them.
 DOORS = {
-    "sentence_transformers": {"rag/embeddings.py", "rag/cross_encoder.py", "eval/bench"},
+    "sentence_transformers": {"rag/models/embeddings.py", "rag/models/cross_encoder.py", "eval/bench"},
     "transformers": {
-        "rag/chat_model.py",
-        "rag/decoding.py",
-        "rag/convert.py",
+        "rag/models/chat_model.py",
+        "rag/models/decoding.py",
+        "rag/models/convert.py",
         "rag/quiet.py",
         "eval/bench/baseline.py",
     },
-    "chromadb": {"rag/dense.py"},
-    "langchain_chroma": {"rag/dense.py", "eval/bench/baseline.py"},
-    "tantivy": {"rag/lexical.py"},
+    "chromadb": {"rag/store/dense.py"},
+    "langchain_chroma": {"rag/store/dense.py", "eval/bench/baseline.py"},
+    "tantivy": {"rag/store/lexical.py"},
     "gradio": {"ui"},
 }
 HEAVY = ("torch", "transformers", "sentence_transformers", "chromadb", "tantivy", "gradio", "langchain_core", "pandas")

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.backup import backup, restore
 from rag.errors import EmbedderMismatch, InputError, LibraryBusy, LibraryDamaged, LibraryEmpty, StorageError
-from rag.index import Index, PreparedPaper
-from rag.locks import Lock
-from rag.prepare import prepare
-from rag.records import FloatArray, Order
+from rag.ingest.prepare import prepare
 from rag.settings import Settings
+from rag.store.backup import backup, restore
+from rag.store.index import Index, PreparedPaper
+from rag.store.locks import Lock
+from rag.store.records import FloatArray, Order
 from rag.types import Filters
 from tests.fakes import FakeEncoder
 from tests.library import fill, in_step, opened, paper, word
@@ -202,7 +202,7 @@ def test_scan_is_exact(index: Index) -> None:
 def test_scan_with_filters_is_exact_whether_few_or_many_match(
     index: Index, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.index.FEW", few)
+    monkeypatch.setattr("rag.store.index.FEW", few)
     question = asked(index, "We study speech codecs")
     everything = dict(zip(*(part.tolist() for part in index.scan(question)), strict=True))
     filters = Filters(venue="ICLR")
@@ -255,7 +255,7 @@ def test_another_embedder_is_refused_with_the_command_that_mends_it(tmp_path: Pa
 def test_an_interrupted_rebuild_serves_the_old_vectors_and_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag.reindex.PORTION", 4)
+    monkeypatch.setattr("rag.store.reindex.PORTION", 4)
     with opened(tmp_path) as index:
         fill(index, [paper(number) for number in range(10)])
 
@@ -290,7 +290,7 @@ def test_an_empty_library_takes_any_embedder(tmp_path: Path) -> None:
 
 
 def test_a_second_writer_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.index.WRITE_WAIT_S", 0.1)
+    monkeypatch.setattr("rag.store.index.WRITE_WAIT_S", 0.1)
     with opened(tmp_path, write=True) as first, opened(tmp_path) as second:
         fill(first, [paper(1)])
         with pytest.raises(LibraryBusy, match="Another process is writing"):
@@ -465,7 +465,7 @@ def test_what_a_kill_left_undone_is_finished_at_opening(
     with opened(tmp_path) as index:
         fill(index, [paper(1), paper(2)])
         with monkeypatch.context() as patch:
-            patch.setattr(f"rag.{where}", killed)
+            patch.setattr(f"rag.store.{where}", killed)
             with pytest.raises(KeyboardInterrupt):
                 fill(index, [paper(2, abstract="Zebras zigzag."), paper(3)])
     encoder = FakeEncoder(dimension=64)
@@ -486,7 +486,7 @@ def test_a_removal_that_was_cut_short_is_finished(tmp_path: Path, monkeypatch: p
     with opened(tmp_path) as index:
         fill(index, [paper(1), paper(2)])
         with monkeypatch.context() as patch:
-            patch.setattr("rag.lexical.Lexical.update", killed)
+            patch.setattr("rag.store.lexical.Lexical.update", killed)
             with pytest.raises(KeyboardInterrupt):
                 index.remove(["p1"])
     with opened(tmp_path) as index:

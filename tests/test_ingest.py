@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from rag.embeddings import DeferredEncoder, Encoder, FloatArray
 from rag.errors import InputError, LibraryBusy, StorageError
-from rag.index import Index
-from rag.ingest import IngestOptions, IngestProgress, IngestReport, ingest
+from rag.ingest.run import IngestOptions, IngestProgress, IngestReport, ingest
+from rag.models.embeddings import DeferredEncoder, Encoder, FloatArray
 from rag.readers import ReadOptions
 from rag.settings import Settings
+from rag.store.index import Index
 from tests.fakes import FakeEncoder
 from tests.library import entry, in_step, opened, paper, word, write_jsonl
 
@@ -280,7 +280,7 @@ def test_an_entry_that_cannot_be_embedded_costs_no_other(tmp_path: Path) -> None
 
 
 def test_many_batches_and_their_order(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.storing.BATCH", 4)
+    monkeypatch.setattr("rag.ingest.storing.BATCH", 4)
     # Every third entry is one that came before: in the same batch, in the one being stored, or long ago.
     numbers = [number if number % 3 else number // 2 for number in range(40)]
     file = write_jsonl(tmp_path / "a.jsonl", [entry(number, note=str(place)) for place, number in enumerate(numbers)])
@@ -338,7 +338,7 @@ def test_a_missing_path_is_refused_before_anything_is_read(index: Index, tmp_pat
 
 
 def test_a_second_ingest_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag.index.WRITE_WAIT_S", 0.1)
+    monkeypatch.setattr("rag.store.index.WRITE_WAIT_S", 0.1)
     file = write_jsonl(tmp_path / "a.jsonl", [entry(1)])
     with opened(tmp_path / "home", write=True), opened(tmp_path / "home") as second, pytest.raises(LibraryBusy):
         read(second, file)
@@ -352,7 +352,7 @@ def test_an_error_of_the_disk_is_passed_on_and_the_next_run_finishes(
 
     file = write_jsonl(tmp_path / "a.jsonl", [entry(number) for number in range(5)])
     with monkeypatch.context() as patch:
-        patch.setattr("rag.dense.Dense.upsert", full)
+        patch.setattr("rag.store.dense.Dense.upsert", full)
         with pytest.raises(StorageError):
             read(index, file)
     report = read(index, file)

@@ -10,7 +10,7 @@ import pytest
 
 from eval.injections import ATTACKS, PLACES, cases, judged, library_of, obeyed, page_problems, run
 from rag import Library
-from rag.addressed import is_addressed
+from rag.answering.addressed import is_addressed
 from rag.events import Done
 from rag.types import Answer, AnswerSentence, Citation
 from tests.fakes import FakeEncoder

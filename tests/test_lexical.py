@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.analysis import terms
-from rag.lexical import Lexical
+from rag.store.lexical import Lexical
+from rag.texts.analysis import terms
 from tests.library import paper
 
 

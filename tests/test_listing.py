@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.listing import find, grouping, judged, render, sentences, topics
+from rag.search.listing import find, grouping, judged, render, sentences, topics
 from rag.types import Filters, Match, Paper, Question, Span
 from tests.fakes_answers import PAPERS, FakeIndex, ask
 

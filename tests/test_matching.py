@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rag.identity import plain
-from rag.ingest import IngestOptions, ingest
+from rag.ingest.run import IngestOptions, ingest
+from rag.papers.identity import plain
 from tests.library import in_step, opened
 
 DOI = "10.1234/supplement"

@@ -10,9 +10,21 @@ from pathlib import Path
 import orjson
 import pytest
 
-from rag import hardware, models, pull, quiet, server
+from rag import quiet
 from rag.errors import ModelCorrupt, ModelError, ModelMissing, ModelUnreachable, StorageError
-from rag.models import KnownModel, PullProgress, default_llm, ensure, find, known, resolve, statuses, verify
+from rag.models import hardware, pull, server
+from rag.models import known as models
+from rag.models.known import (
+    KnownModel,
+    PullProgress,
+    default_llm,
+    ensure,
+    find,
+    known,
+    resolve,
+    statuses,
+    verify,
+)
 from rag.settings import load_settings
 
 PARTS = [b"a" * 1000, b"b" * 1000, b"c" * 300]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.notices import is_no_abstract, says_nothing, without_notices
+from rag.texts.notices import is_no_abstract, says_nothing, without_notices
 
 ABSTRACT = "We study nets. They work well."
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.owning import names_asked, owned, owns
+from rag.search.owning import names_asked, owned, owns
 from rag.types import Paper
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rag.comparing import sentences, sides, table
-from rag.evidence import select
-from rag.premise import premise_mismatch
+from rag.answering.comparing import sentences, sides, table
+from rag.answering.evidence import select
+from rag.answering.premise import premise_mismatch
 from tests.fakes_answers import PAPERS, FakeIndex, ask
 
 

@@ -1,6 +1,6 @@
 """Evidence made into a prompt: numbered by paper, within the budget, nothing in it posing as a citation."""
 
-from rag.prompting import build
+from rag.answering.prompting import build
 from rag.types import Evidence, Paper, Question, Span
 
 PAPERS = {

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import GenerationError, InputError
-from rag.followup import depends, standalone
-from rag.index import Index, PreparedPaper
-from rag.kinds import kind_of
-from rag.language import NAMES, detect
-from rag.prepare import prepare
-from rag.question import LONGEST, understand
-from rag.restrictions import describe, restrict
+from rag.ingest.prepare import prepare
+from rag.question.followup import depends, standalone
+from rag.question.kinds import kind_of
+from rag.question.language import NAMES, detect
+from rag.question.restrictions import describe, restrict
+from rag.question.translate import glossary, to_english
+from rag.question.understand import LONGEST, understand
 from rag.settings import load_settings
-from rag.translate import glossary, to_english
+from rag.store.index import Index, PreparedPaper
 from rag.types import Filters, Paper, Turn
 from tests.fakes import FakeChatModel, FakeEncoder
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rag.export import export
-from rag.identity import paper_from
+from rag.papers.export import export
+from rag.papers.identity import paper_from
 from rag.readers import FileRead, read
 from rag.types import Paper, Record, Rejected
 from tests.conftest import DATA

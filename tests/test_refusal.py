@@ -4,9 +4,9 @@ from dataclasses import astuple, replace
 
 import pytest
 
-from rag.details import asked_for, untold
-from rag.evidence import select
-from rag.refusal import (
+from rag.answering.details import asked_for, untold
+from rag.answering.evidence import select
+from rag.answering.refusal import (
     Features,
     decide,
     features,
@@ -17,7 +17,7 @@ from rag.refusal import (
     not_stated,
     relevance,
 )
-from rag.refusal import untold as refusal_untold
+from rag.answering.refusal import untold as refusal_untold
 from rag.types import AnswerSentence, Evidence, Filters, Paper, Question, Span
 from tests.fakes_answers import GARDEN, KETTLE, PAPERS, FakeIndex, ask
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import InputError, LibraryEmpty
-from rag.fusion import NAMES, Features, Weights, weights
-from rag.index import Index, PreparedPaper
-from rag.prepare import prepare
-from rag.question import understand
-from rag.rerank import K1, B, match, phrases, query_terms
-from rag.retrieve import LibraryRetriever, Searcher
+from rag.ingest.prepare import prepare
+from rag.question.understand import understand
+from rag.search.fusion import NAMES, Features, Weights, weights
+from rag.search.rerank import K1, B, match, phrases, query_terms
+from rag.search.retrieve import LibraryRetriever, Searcher
 from rag.settings import load_settings
+from rag.store.index import Index, PreparedPaper
 from rag.types import Filters, Paper, Question, RankedPaper, Source
 from tests.fakes import FakeEncoder
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from rag.chat_model import load_chat_model
 from rag.errors import GenerationError
-from rag.models import ResolvedModel
-from rag.server_chat import ServerChat
+from rag.models.chat_model import load_chat_model
+from rag.models.known import ResolvedModel
+from rag.models.server_chat import ServerChat
 from rag.settings import load_settings
 
 ASK = [HumanMessage("How fast is it?")]

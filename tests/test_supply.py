@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from rag.cli import cli
 from rag.errors import ModelCorrupt
-from rag.models import sha256_of
+from rag.models.known import sha256_of
 from scripts.hashes import BUILT_MANY_WAYS, lines
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag.text import clean_text, clean_title, label_from, split_sentences
+from rag.texts.text import clean_text, clean_title, label_from, split_sentences
 
 PIECES = st.sampled_from(
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eval.tune_retrieval import RELEVANCE, Case, calibrate, choose, held_out, place, row
-from rag.fusion import NAMES
+from rag.search.fusion import NAMES
 
 
 def _case(relevant: int | None, **columns: list[float]) -> Case:

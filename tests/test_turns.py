@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import Busy
-from rag.turns import Place, Turns
+from rag.models.turns import Place, Turns
 
 
 def served(places: list[Place]) -> list[int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rag.vectors import side_by_side
+from rag.store.vectors import side_by_side
 from tests.library import fill, opened, paper
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from rag.answering.verify import Verifier, restates
 from rag.types import AnswerSentence
-from rag.verify import Verifier, restates
 from tests.fakes import FakeEncoder
 from tests.fakes_answers import BREAD, GARDEN, KETTLE, ask
 

@@ -3,10 +3,10 @@
 import pytest
 from langchain_core.messages import AIMessageChunk
 
+from rag.answering.prompting import Prompt
 from rag.errors import GenerationError
 from rag.events import Stage, Token
-from rag.prompting import Prompt
-from rag.writer import CutShort, Draft, Writer
+from rag.models.writer import CutShort, Draft, Writer
 from tests.fakes import FakeChatModel
 
 PROMPT = Prompt("system", "user", (), (), {1: 1, 2: 4})

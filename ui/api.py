@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 from rag.answer_json import filters_json, paper_json, search_json, to_json
 from rag.errors import AbstractQAError, GenerationError, InputError
 from rag.events import Abstained, Done, Event, EvidenceFound, SentenceChecked, Sources, Stage, Token, Understood
-from rag.export import Format, export
+from rag.papers.export import Format, export
 from rag.types import Filters, Turn
 from ui import schema
 from ui.desk import Desk

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag.errors import AbstractQAError
-from rag.ingest import IngestProgress, IngestReport
+from rag.ingest.run import IngestProgress, IngestReport
 from ui.desk import Desk
 from ui.prose import escape
 from ui.text import Words

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import gradio as gr
 
 from rag.errors import AbstractQAError
-from rag.export import Format, export
+from rag.papers.export import Format, export
 from ui.composer import typed_filters
 from ui.desk import Desk
 from ui.ingesting import ingested, problem

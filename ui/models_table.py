@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag import models
+from rag.models import known as models
 from ui.desk import Desk
 from ui.prose import escape
 from ui.text import Words

@@ -135,7 +135,7 @@ def _completion(answer: Answer) -> dict[str, Any]:
 
 
 def _sentence(sentence: AnswerSentence) -> str:
-    from rag.compose import cited
+    from rag.answering.compose import cited
 
     return cited(sentence)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rag.records import Order
+from rag.store.records import Order
 from rag.types import Paper
 from ui.icons import icon
 from ui.prose import escape, plain

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from rag.answer_json import to_json
 from rag.errors import InputError
-from rag.export import Format, conversation_markdown, export
+from rag.papers.export import Format, conversation_markdown, export
 from ui import feedback, schema
 from ui.api import SUFFIXES, TEXT, attachment
 from ui.conversations import Conversations

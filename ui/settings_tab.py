@@ -9,8 +9,8 @@ from typing import Any
 
 import gradio as gr
 
-from rag import models
 from rag.errors import AbstractQAError
+from rag.models import known as models
 from ui.composer import Composer, field_values, notice, venue_field
 from ui.desk import Desk
 from ui.ingesting import problem, progress

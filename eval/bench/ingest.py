@@ -13,7 +13,7 @@ from eval.bench.setting import Bench, Raw, Section, Table, times, value
 from eval.bench.texts import Text, papers_of, write_papers
 
 if TYPE_CHECKING:
-    from rag.embeddings import Encoder
+    from rag.models.embeddings import Encoder
 
 NAME = "ingest"
 PAPERS, QUICK_PAPERS = 600, 40
@@ -63,7 +63,7 @@ def bare_encoder(folder: Path) -> Any:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    from rag.hardware import device, use_bf16
+    from rag.models.hardware import device, use_bf16
 
     place = device(apple=True)
     dtype = torch.bfloat16 if use_bf16("auto", place) else torch.float32
@@ -72,8 +72,8 @@ def bare_encoder(folder: Path) -> Any:
 
 def pieces(papers: Sequence[Text], encoder: Encoder) -> list[str]:
     """The texts that the program embeds of `papers`: chunks, then titles."""
-    from rag.chunking import plan_chunks
-    from rag.sentences import split_sentences
+    from rag.ingest.chunking import plan_chunks
+    from rag.texts.sentences import split_sentences
     from rag.types import Paper
 
     whole = [Paper(paper.paper_id, paper.title, paper.abstract) for paper in papers]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from eval.bench.texts import SAMPLE, SEEDS, papers_of, write_papers
 from rag.errors import InputError
-from rag.index import Index, PreparedPaper
 from rag.library import Library
 from rag.settings import load_settings
+from rag.store.index import Index, PreparedPaper
 
 if TYPE_CHECKING:
-    from rag.embeddings import Encoder
+    from rag.models.embeddings import Encoder
 
 SIZES = (1_000, 10_000, 40_000, 150_000)
 BATCH = 1_000

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from eval import fingerprints
-from rag import hardware
+from rag.models import hardware
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = (

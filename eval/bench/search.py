@@ -21,9 +21,9 @@ COLUMNS = (EMBEDDING, "dense", "lexical", "vectors", "papers", SECOND)
 
 def measure(bench: Bench) -> Raw:
     """Times of every question in every library, with both kinds of dense index, in turns."""
-    from rag.index import Index
-    from rag.retrieve import Searcher
+    from rag.search.retrieve import Searcher
     from rag.settings import load_settings
+    from rag.store.index import Index
 
     # Each round and mode has questions of its own: what one has read, another must not find ready.
     turns = bench.rounds * len(MODES)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from eval.bench.figures import Spread
 from eval.bench.libraries import SIZES, Libraries, Sized
-from rag import models
+from rag.models import known as models
 from rag.settings import default_home, load_settings
 
 if TYPE_CHECKING:
-    from rag.embeddings import Encoder
+    from rag.models.embeddings import Encoder
 
 Raw = dict[str, Any]
 
@@ -41,7 +41,7 @@ class Bench:
     @cached_property
     def encoder(self) -> Encoder:
         """The program's embedder."""
-        from rag.embeddings import load_encoder
+        from rag.models.embeddings import load_encoder
 
         settings = load_settings()
         return load_encoder(models.ensure(settings.embedder, settings.home, "embedder"), settings)

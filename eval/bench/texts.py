@@ -13,7 +13,7 @@ import orjson
 from eval.bench.machine import ROOT
 from eval.sets import Item, read_set
 from rag.readers import read
-from rag.sentences import split_sentences
+from rag.texts.sentences import split_sentences
 from rag.types import Paper, Record
 
 DATA = ROOT.parent / "shared" / "data"

@@ -45,7 +45,7 @@ def ask(
 
             echo_json(to_json(library.ask(question, turns, filters, k)))
             return
-        from rag.compose import cited
+        from rag.answering.compose import cited
         from rag.events import Done, SentenceChecked, Stage, Understood
 
         written = ""

@@ -16,7 +16,7 @@ from rag.types import Filters
 
 if TYPE_CHECKING:
     from rag.library import Library
-    from rag.models import PullProgress
+    from rag.models.known import PullProgress
 
 _STORE = "abstract_qa.store"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -92,9 +92,10 @@ def opened(
 
     A home that does not exist is made with `write` or `create` only.
     """
-    from rag import hardware, quiet
+    from rag import quiet
     from rag.errors import LibraryError
     from rag.library import Library
+    from rag.models import hardware
     from rag.settings import load_settings
 
     settings.setdefault("store", store_of())

@@ -13,7 +13,7 @@ import click
 from rag.cli.common import echo_json, home_of, home_option, opened, plural, show_pull, store_of, store_option
 
 if TYPE_CHECKING:
-    from rag.ingest import FileReport, IngestProgress, IngestReport
+    from rag.ingest.run import FileReport, IngestProgress, IngestReport
 
 SHOWN = 20
 SHOWN_CHARACTERS = 80
@@ -50,7 +50,7 @@ def ingest(
             "Name files or folders to read, or --sample." if sample is False else "--sample takes no paths."
         )
     named = dict(_column(pair) for pair in columns)
-    from rag.ingest import IngestOptions
+    from rag.ingest.run import IngestOptions
     from rag.readers import ReadOptions
 
     options = IngestOptions(ReadOptions(columns=named, format=format_, venue=venue, year=year), prune=prune)

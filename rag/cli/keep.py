@@ -30,8 +30,8 @@ def doctor(home: str | None, repair: bool) -> None:
 @home_option
 def backup(file: Path, home: str | None) -> None:
     """Write the library into one FILE, while it may be in use."""
-    from rag.index import backup as write_backup
     from rag.settings import load_settings
+    from rag.store.index import backup as write_backup
 
     count = write_backup(load_settings(home_of(home)), file)
     click.echo(f"Wrote {plural(count, 'paper')} to {file}.")
@@ -42,8 +42,8 @@ def backup(file: Path, home: str | None) -> None:
 @home_option
 def restore(file: Path, home: str | None) -> None:
     """Make the library what FILE, written by `backup`, says. The home must not hold one already."""
-    from rag.index import restore as read_backup
     from rag.settings import load_settings
+    from rag.store.index import restore as read_backup
 
     count = read_backup(load_settings(home_of(home)), file)
     click.echo(f"Restored {plural(count, 'paper')}.")

@@ -17,7 +17,7 @@ def models() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def list_(home: str | None, as_json: bool) -> None:
     """Known models, their size and licence, and which are on this machine."""
-    from rag.models import statuses
+    from rag.models.known import statuses
     from rag.settings import load_settings
 
     found = statuses(load_settings(home_of(home)).home)
@@ -48,7 +48,7 @@ def list_(home: str | None, as_json: bool) -> None:
 @click.option("--default", "defaults", is_flag=True, help="The embedder and the answering model that fit this machine.")
 def pull(names: tuple[str, ...], home: str | None, defaults: bool) -> None:
     """Fetch models, check their hash and make them ready. What is there already is left alone."""
-    from rag.models import default_names, ensure_named, memory_note
+    from rag.models.known import default_names, ensure_named, memory_note
     from rag.settings import load_settings
 
     if bool(names) == defaults:
@@ -68,8 +68,8 @@ def pull(names: tuple[str, ...], home: str | None, defaults: bool) -> None:
 @home_option
 def verify(names: tuple[str, ...], home: str | None) -> None:
     """Hash the weights of models on this machine again (default: of all that are there)."""
-    from rag.models import statuses
-    from rag.models import verify as verify_model
+    from rag.models.known import statuses
+    from rag.models.known import verify as verify_model
     from rag.settings import load_settings
 
     place = load_settings(home_of(home)).home

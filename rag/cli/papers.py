@@ -7,8 +7,8 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from rag.cli.common import echo_json, filter_options, filters_from, home_option, opened, plural, store_option
-from rag.export import FORMATS, Format
-from rag.export import export as export_pieces
+from rag.papers.export import FORMATS, Format
+from rag.papers.export import export as export_pieces
 
 if TYPE_CHECKING:
     from rag.types import Paper

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from bibtexparser.model import DuplicateFieldKeyBlock, Entry, ParsingFailedBlock, String
 from bibtexparser.splitter import Splitter
 
-from rag.identifiers import arxiv_of, doi_of, pmid_of, url_in
-from rag.own import (
+from rag.papers.identifiers import arxiv_of, doi_of, pmid_of, url_in
+from rag.papers.own import (
     BIBTEX_EXTRA,
     BIBTEX_ID,
     BIBTEX_OPENREVIEW,
@@ -33,7 +33,7 @@ from rag.readers.fields import make_record, name_of
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions
 from rag.readers.tagged import Fields, nameless
-from rag.text import clean_title
+from rag.texts.text import clean_title
 from rag.types import Record, Rejected
 
 NAME = "bibtex"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from rag.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of, url_in
-from rag.notices import is_no_abstract, without_notices
-from rag.text import clean_text, clean_title
+from rag.papers.identifiers import arxiv_of, arxiv_year, doi_of, openreview_of, pmid_of, url_in
+from rag.texts.notices import is_no_abstract, without_notices
+from rag.texts.text import clean_text, clean_title
 from rag.types import Record, Source
 
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")

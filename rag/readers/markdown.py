@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rag.identifiers import URL, arxiv_of, url_in
+from rag.papers.identifiers import URL, arxiv_of, url_in
 from rag.readers.fields import make_record, split_names, year_of
 from rag.readers.labels import label_in
 from rag.readers.names import field_of

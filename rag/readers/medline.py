@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rag.identifiers import doi_of
+from rag.papers.identifiers import doi_of
 from rag.readers.fields import make_record
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag.identifiers import arxiv_of, pmid_of
+from rag.papers.identifiers import arxiv_of, pmid_of
 from rag.readers.fields import make_record, split_names, year_of
 from rag.readers.names import field_of
 from rag.types import Record, Source

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from rag.identifiers import URL, url_in
+from rag.papers.identifiers import URL, url_in
 from rag.readers.fields import make_record, split_names
 from rag.readers.labels import label_in
 from rag.readers.opened import Opened

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rag.identifiers import doi_of, pmid_of
+from rag.papers.identifiers import doi_of, pmid_of
 from rag.readers.fields import make_record
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from rag.identifiers import arxiv_of
+from rag.papers.identifiers import arxiv_of
 from rag.readers.fields import make_record
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rag.identifiers import arxiv_of, doi_of
-from rag.own import stated_in_ris
+from rag.papers.identifiers import arxiv_of, doi_of
+from rag.papers.own import stated_in_ris
 from rag.readers.fields import make_record
 from rag.readers.opened import Opened
 from rag.readers.options import ReadOptions

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from statistics import median
 
-from rag.identifiers import pmid_of
-from rag.own import CSV_COLUMNS, stated_in_row
+from rag.papers.identifiers import pmid_of
+from rag.papers.own import CSV_COLUMNS, stated_in_row
 from rag.readers.fields import items_of, make_record, split_names, year_of
 from rag.readers.names import FIELDS, field_of
 from rag.readers.opened import Opened

@@ -5,9 +5,9 @@ import tomllib
 
 import pytest
 
-from rag import models
 from rag.errors import ModelUnreachable
-from rag.models import PullProgress
+from rag.models import known as models
+from rag.models.known import PullProgress
 from tests.browser.steps import ask, tab
 from tests.library import entry, write_jsonl
 

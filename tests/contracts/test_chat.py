@@ -14,9 +14,9 @@ import pytest
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from rag.chat_model import TransformersChat, load_chat_model
 from rag.errors import GenerationError
-from rag.models import ResolvedModel, resolve
+from rag.models.chat_model import TransformersChat, load_chat_model
+from rag.models.known import ResolvedModel, resolve
 from rag.settings import load_settings
 from tests.fakes import FakeChatModel
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rag.embeddings import DeferredEncoder, Encoder, load_encoder, wrap
-from rag.models import resolve
+from rag.models.embeddings import DeferredEncoder, Encoder, load_encoder, wrap
+from rag.models.known import resolve
 from rag.settings import load_settings
 from tests.fakes import FakeEmbeddings, FakeEncoder
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from rag.dense import Dense
 from rag.errors import SettingsError, StorageError
-from rag.index import Index
 from rag.settings import Settings
+from rag.store.dense import Dense
+from rag.store.index import Index
 from tests.fakes import FakeEncoder
 from tests.library import entry, fill, in_step, paper, write_jsonl
 
@@ -188,7 +188,7 @@ def test_several_processes_ask_while_one_writes(server: str, tmp_path: Path) -> 
         fill(reader, [paper(number) for number in range(4)])
         file = write_jsonl(tmp_path / "more.jsonl", [entry(number) for number in range(4, 60)])
         program = (
-            "import sys; from pathlib import Path; from rag.ingest import IngestOptions, ingest;"
+            "import sys; from pathlib import Path; from rag.ingest.run import IngestOptions, ingest;"
             "from tests.contracts.test_store import opened_with\n"
             "with opened_with(Path(sys.argv[1]), sys.argv[2]) as index: ingest([sys.argv[3]], index, IngestOptions())"
         )

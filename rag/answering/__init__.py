@@ -1,0 +1,1 @@
+"""From ranked papers to a checked and cited answer."""

@@ -1,0 +1,1 @@
+"""What is asked: its kind, its filters, standalone and in English."""

@@ -1,0 +1,1 @@
+"""Papers for a question: found, ordered, or listed over the whole library."""

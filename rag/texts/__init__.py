@@ -1,0 +1,1 @@
+"""Text: made right, cut into sentences, into words and into index terms."""
