@@ -90,6 +90,18 @@ def test_other_fields_change_without_embedding(index: Index, tmp_path: Path) -> 
     in_step(index)
 
 
+def test_an_entry_rewritten_under_its_doi_is_replaced(index: Index, tmp_path: Path) -> None:
+    file = tmp_path / "one.bib"
+    file.write_text(
+        "@article{a, title={Kettles at sea}, doi={10.5555/k.1}, year={2020}, abstract={Kettles slide about.}}"
+    )
+    assert counts(read(index, file)) == (1, 0, 0, 0, 0)
+    new = f"@article{{a, title={{How zebras turn}}, doi={{10.5555/k.1}}, year={{2020}}, abstract={{{ZEBRAS}}}}}"
+    file.write_text(new)
+    assert counts(read(index, file)) == (0, 0, 1, 0, 0)
+    assert index.records.count() == 1
+
+
 def test_an_edited_abstract_of_a_plain_list_is_replaced_and_an_inserted_one_added(index: Index, tmp_path: Path) -> None:
     file = tmp_path / "list.txt"
     abstracts = [

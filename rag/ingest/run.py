@@ -328,9 +328,13 @@ def _move(writing: Writing, moves: Sequence[tuple[int, int]]) -> None:
 
 
 def _may_be_edited(record: Record, paper: Paper) -> bool:
-    """Whether an entry without a key of the paper's may still be what the paper's entry was edited into."""
-    kinds = [{key.partition(":")[0] for key in keys(one) if is_sure(key)} for one in (record, paper)]
+    """Whether an entry at the place of the paper's may be what that was edited into."""
+    sure = [{key for key in keys(one) if is_sure(key)} for one in (record, paper)]
+    # One identifier at one place is one paper, however much was rewritten.
+    if sure[0] & sure[1]:
+        return True
     # Identifiers of one kind that differ tell papers apart, however alike they are.
+    kinds = [{key.partition(":")[0] for key in each} for each in sure]
     return not kinds[0] & kinds[1] and _shared(record, f"{paper.title} {paper.abstract}") >= EDITED
 
 
