@@ -24,6 +24,12 @@ ZEBRAS = (
 )
 
 
+KETTLES = (
+    "On a ship in a storm everything slides that is not tied down. This report tells how cooks fasten pots with magnets, "
+    "what boils over, and which recipes still succeed when waves are higher than the funnel."
+)
+
+
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
     with opened(tmp_path / "home") as index:
