@@ -25,7 +25,7 @@ ZEBRAS = (
 
 
 KETTLES = (
-    "On a ship in a storm everything slides that is not tied down. This report tells how cooks fasten pots with magnets, "
+    "On a ship in a storm everything slides that is not tied down. This report tells how cooks fasten pots by magnets, "
     "what boils over, and which recipes still succeed when waves are higher than the funnel."
 )
 
