@@ -247,12 +247,16 @@ class FakeLibrary:
             sentences.append(sentence)
             yield SentenceChecked(sentence)
         if "slow" in question.lower():
-            for _ in range(6000):
-                if cancel is not None and cancel.is_set():
-                    self.cancelled.set()
-                    break
-                yield Token("and ")
-                time.sleep(0.1)
+            try:
+                for _ in range(6000):
+                    if cancel is not None and cancel.is_set():
+                        self.cancelled.set()
+                        break
+                    yield Token("and ")
+                    time.sleep(0.1)
+            except GeneratorExit:  # closed by who reads: stopped as well
+                self.cancelled.set()
+                raise
         text = " ".join(f"{s.text[:-1]} [{s.citations[0]}]{s.text[-1]}" for s in sentences)
         yield Done(_answer(asked, tuple(sentences), {n: h.paper for n, h in enumerate(chosen, 1)}, ranked, text))
 
