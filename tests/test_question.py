@@ -303,6 +303,16 @@ def test_model_rewrites_what_rules_are_unsure_of(index: Index) -> None:
     assert understand("why?", talk, index, FakeChatModel(script=[""])).standalone.startswith("How can owners detect")
 
 
+@pytest.mark.parametrize("written", ["Which models were validated?", "Which birds sing in owners' data?"])
+def test_a_rewriting_that_resolves_nothing_or_drops_words_is_not_taken(written: str, index: Index) -> None:
+    talk = (Turn("user", "How can owners detect misuse of data?"), Turn("assistant", "By verification."))
+    ruled = understand("Which models was it validated on?", talk, index).standalone
+    assert (
+        understand("Which models was it validated on?", talk, index, FakeChatModel(script=[written])).standalone
+        == ruled
+    )
+
+
 @pytest.mark.parametrize("text", ["", "   \n\t ", "\x00"])
 def test_empty_question_is_refused(text: str, index: Index) -> None:
     with pytest.raises(InputError, match="question is empty"):

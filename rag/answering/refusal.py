@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from rag.answering import calibration, details
 from rag.answering.claims import NameSource, name_source, names, numbers
 from rag.answering.evidence import Term, asks_number, question_terms, sentence_vectors
+from rag.question.language import ENGLISH
 from rag.question.translate import lost
+from rag.search.owning import names_asked, owned
 from rag.texts.terms import content, listed, stems
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
@@ -103,6 +105,9 @@ def decide(
     if hidden is not None:
         probability *= UNTOLD_SHARE
     least = calibration.threshold("refusal", index.encoder.fingerprint).least
+    # Words that a glossary gives for one that has several meanings are missing from any paper; the name is what tells.
+    if hidden is None and asked.language != ENGLISH and owned(paper, names_asked(asked.search_text)):
+        probability = max(probability, least)
     if probability >= least:
         return Verdict(True, probability, "")
     lacking = missing_names(asked, [hit.paper for hit in ranked])

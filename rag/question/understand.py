@@ -13,6 +13,7 @@ from rag.question.kinds import kind_of
 from rag.question.language import ENGLISH, NAMES, detect
 from rag.question.restrictions import Restriction, restrict
 from rag.question.translate import Translation, rewrite, to_english
+from rag.texts.terms import content, is_cjk, stems
 from rag.types import Filters, Question, Turn
 
 if TYPE_CHECKING:
@@ -84,7 +85,15 @@ def _standalone(asked: str, history: Sequence[Turn], index: Index, chat: Asked |
     if ruled.sure or chat is None:
         return ruled.text, ruled.sure
     recent = "\n".join(f"{turn.role.capitalize()}: {turn.content[:_SHOWN]}" for turn in history[-_TURNS:])
-    return rewrite(asked, recent, chat) or ruled.text, True
+    written = rewrite(asked, recent, chat)
+    return (written if written and _resolves(written, asked, recent) else ruled.text), True
+
+
+def _resolves(written: str, asked: str, recent: str) -> bool:
+    """Whether `written` keeps the telling words of the question and takes one of the conversation in their place."""
+    new, old = stems(written), stems(asked)
+    kept = {word.stem for word in content(asked) if word.weight == 1.0}
+    return (is_cjk(asked) or kept <= new) and bool(({word.stem for word in content(written)} - old) & stems(recent))
 
 
 def _title(index: Index, name: str) -> str | None:
