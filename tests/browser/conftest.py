@@ -13,7 +13,7 @@ from tests.fakes import FakeEncoder
 from tests.fakes_ui import FakeLibrary, built
 
 # What Gradio's own client says of a stream that a page leaves open when it is left.
-LEAVING = ("BodyStreamBuffer was aborted", "Connection errored out")
+LEAVING = ("BodyStreamBuffer was aborted", "Connection errored out", "AbortError: signal is aborted")
 GONE = ("net::ERR_", "network error", "Cancelled via cancel scope")
 
 

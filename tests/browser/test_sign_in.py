@@ -28,7 +28,8 @@ def page(browser, server):
     yield opened
     context.close()
     left = ("401 (Unauthorized)", "AbortError", "errored out", *GONE)
-    assert [text for text in wrong if not any(known in text for known in left)] == []
+    # Gradio's client throws the answer itself where its own route says 401; its whole text is then "Response".
+    assert [text for text in wrong if text != "Response" and not any(known in text for known in left)] == []
 
 
 def sign_in(page, name, password=PASSWORD):
