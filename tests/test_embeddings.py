@@ -96,6 +96,23 @@ def test_threads_do_not_disturb_each_other(tiny: SentenceTransformerEncoder) -> 
     assert wrong == []
 
 
+def test_a_question_takes_one_thread_and_a_batch_takes_all(tiny: SentenceTransformerEncoder) -> None:
+    import torch
+
+    seen: list[int] = []
+    within = tiny._model[0].register_forward_pre_hook(lambda *_: seen.append(torch.get_num_threads()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        tiny.encode(["kites"])
+        tiny.encode(["kites pull boats upstream"] * 200)
+        assert seen == [1, 2]
+        assert torch.get_num_threads() == 2
+    finally:
+        within.remove()
+        torch.set_num_threads(before)
+
+
 def test_wrap_leaves_an_encoder_as_it_is(encoder: FakeEncoder) -> None:
     assert wrap(encoder, "other", 3) is encoder
 

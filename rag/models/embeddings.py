@@ -11,11 +11,13 @@ import re
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from rag.errors import ModelError
 
@@ -31,6 +33,8 @@ Offsets = list[tuple[int, int]]
 # Tokens of one forward pass, padding included. Larger batches gain nothing on a processor and cost memory.
 BATCH_TOKENS = 8192
 GPU_BATCH_TOKENS = 131_072
+# Up to so many tokens a second thread gains nothing, and waiting for it costs ten times the pass on a busy machine.
+ONE_THREAD_TOKENS = 256
 _ROUGH_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -114,6 +118,8 @@ class SentenceTransformerEncoder(Encoder):
         for module in list(model)[1:]:
             module.float()
         self._tokenizing = threading.Lock()
+        # Unlike torch.set_num_threads, this limits the calling thread alone.
+        self._openmp = ThreadpoolController().select(user_api="openmp")
 
     def encode(self, texts: Sequence[str]) -> FloatArray:
         return self.encode_with_spans(texts, [()] * len(texts))[0]
@@ -164,7 +170,9 @@ class SentenceTransformerEncoder(Encoder):
             table[place, : len(row)] = torch.tensor(row)
             mask[place, : len(row)] = 1
         device = self._model.device
-        with torch.inference_mode():
+        torch.get_num_threads()  # torch sets a new thread's number once, here rather than within the limit
+        few = table.numel() <= ONE_THREAD_TOKENS
+        with self._openmp.limit(limits=1) if few else nullcontext(), torch.inference_mode():
             found = self._model[0]({"input_ids": table.to(device), "attention_mask": mask.to(device)})
             found["token_embeddings"] = found["token_embeddings"].float()
             for module in list(self._model)[1:]:
