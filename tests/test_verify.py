@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rag.answering.verify import Verifier, restates
-from rag.types import AnswerSentence
+from rag.types import AnswerSentence, Paper
 from tests.fakes import FakeEncoder
 from tests.fakes_answers import BREAD, GARDEN, KETTLE, ask
 
@@ -114,3 +114,26 @@ def test_one_call_of_the_encoder_a_sentence() -> None:
     encoder = FakeEncoder()
     Verifier(encoder).check("KettleNet outperforms SteamCast in noisy kitchens.", PAPERS)
     assert len(encoder.calls) == 1
+
+
+MUSIC = Paper(
+    paper_id="music",
+    title="Music on the ward",
+    abstract=(
+        "Ventilated cats experience stress. The purpose of this study was to explore the influence of music on stress "
+        "in ventilated cats. Purring did not differ among groups."
+    ),
+)
+
+
+def test_a_question_said_back_is_not_supported_by_the_sentence_that_only_asks_it() -> None:
+    question = ask("Does music influence stress in ventilated cats?")
+    checked = Verifier(FakeEncoder()).check("Yes, music influences stress in ventilated cats.", [(1, MUSIC)], question)
+    assert checked.support != "supported"
+
+
+def test_a_number_of_other_things_is_no_support() -> None:
+    store = Paper("store", "KettleStore", "KettleStore contains 7 million kettles, yielding 234M kettle lids.")
+    verifier = Verifier(FakeEncoder())
+    assert verifier.check("KettleStore contains 7 million kettle lids.", [(1, store)]).support == "unsupported"
+    assert verifier.check("KettleStore contains 7 million kettles.", [(1, store)]).support == "supported"

@@ -18,6 +18,7 @@ import numpy as np
 
 from rag.answering.addressed import is_addressed
 from rag.answering.claims import names, numbers
+from rag.answering.posed import YES_NO, is_posed, reports
 from rag.texts.terms import american, content, stems
 from rag.texts.text import split_sentences
 from rag.types import Evidence, Filters, Paper, Question, RankedPaper, Span
@@ -282,6 +283,10 @@ def decisive(question: Question, evidence: Sequence[Evidence]) -> Evidence | Non
     `evidence` is in order of importance. None where there is none.
     """
     own = [piece for piece in evidence if piece.n == evidence[0].n]
+    if YES_NO.search(question.search_text):
+        # What came out answers; what was to be found out only asks again.
+        own = [piece for piece in own if not is_posed(piece.span.text)] or own
+        own = [piece for piece in own if reports(piece.span.text)] or own
     if asks_number(question.search_text):
         own = [piece for piece in own if numbers(piece.span.text)] or own
     whole = [piece for piece in own[:2] if not _LEADS_BACK.match(piece.span.text)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
@@ -29,6 +29,8 @@ from rag.answering.contradiction import (
     prefix_differs,
 )
 from rag.answering.framing import hints, shown, statement
+from rag.answering.posed import YES_NO, is_posed
+from rag.answering.roles import converse, counts_other, spliced
 from rag.question.translate import glossary
 from rag.texts.terms import content, is_cjk, stems, words
 from rag.texts.text import split_sentences
@@ -53,13 +55,14 @@ MOST_PAPERS = 3
 NEEDED = 0.1
 # Papers are checked that have at least this share of what the best paper's sentence has of the claim.
 NEAR_BEST = 0.6
+# Halves of two sentences joined as a reason are at most partly supported, whatever their words say.
+SPLICED = 0.4
+# Share of a question's own words that one sentence must have for a claim that says the question back.
+CARRIED = 0.75
 _PROPOSED = re.compile(
     r"(?:\b(?:we|this paper|this work|paper)\s+(?:\w+\s+)?(?:propos|introduc|present|develop|releas|build|bring|design|"
     r"call|term|construct|creat|describ|contribut)\w*|(?:call(?:ed)?|named|term(?:ed)?|dubbed|coined)\b)[^.;]{0,140}$",
     re.I,
-)
-_YES_NO = re.compile(
-    r"^\W*(?:is|are|was|were|does|do|did|can|could|has|have|had|will|would|should|may)\b|吗[？?]?\s*$", re.I
 )
 # A sentence that speaks of the paper's own thing without naming it, so that a claim may name it.
 _SELF = re.compile(
@@ -138,7 +141,7 @@ class Verifier:
         claim = statement(sentence)
         if not content(claim) or (question is not None and restates(claim, question.standalone)):
             return AnswerSentence(text, (), "unsupported", ())
-        found = self.findings(claim, papers)
+        found = self.findings(claim, papers, question)
         judged = [(finding, finding.probability()) for finding in found if finding.conflict is None]
         thresholds = calibration.verifier()
         best = max((probability for _, probability in judged), default=0.0)
@@ -160,18 +163,36 @@ class Verifier:
         )
         return AnswerSentence(text, tuple(sorted(finding.n for finding, _ in kept)), support, evidence)
 
-    def findings(self, claim: str, papers: Sequence[tuple[int, Paper]]) -> tuple[Finding, ...]:
-        """How each paper with a sentence in common bears on `claim`, a statement without framing."""
+    def findings(
+        self, claim: str, papers: Sequence[tuple[int, Paper]], question: Question | None = None
+    ) -> tuple[Finding, ...]:
+        """How each paper with a sentence in common bears on `claim`, a statement without framing.
+
+        To a `question` for yes or no, a sentence that only poses it is no answer and is left out; nor does a claim
+        stand that turns round the relation that is asked for.
+        """
         if is_cjk(claim):
             return tuple(finding for n, paper in papers if (finding := foreign(claim, n, prepare(paper))) is not None)
-        weighed = [(n, prepare(paper), *_choose(claim, prepare(paper))) for n, paper in papers]
+        asked = "" if question is None else question.standalone
+        decide = YES_NO.search(asked) is not None and not is_posed(claim)
+        sources = [(n, _settled(prepare(paper)) if decide else prepare(paper)) for n, paper in papers]
+        if asked:
+            sources = [(n, source) for n, source in sources if not converse(claim, asked, source.paper.abstract)]
+        weighed = [(n, source, *_choose(claim, source)) for n, source in sources]
         # A paper with far less in common than the best would only cost the encoder's time.
         least = NEAR_BEST * max((worth for *_, worth in weighed), default=0.0)
         chosen = [(n, source, places) for n, source, places, worth in weighed if places and worth >= least]
         cosines = self._cosines(claim, [source.spans[places[0]].text for _, source, places in chosen])
-        return tuple(
+        found = tuple(
             _finding(claim, n, source, places, cosine)
             for (n, source, places), cosine in zip(chosen, cosines, strict=True)
+        )
+        if not (decide and adds_nothing(claim, asked)):
+            return found
+        # The question said back is its answer only where one sentence carries it all.
+        return tuple(
+            each if each.features[0] >= CARRIED else replace(each, given=min(SPLICED, each.probability()))
+            for each in found
         )
 
     def _cosines(self, claim: str, texts: list[str]) -> list[float]:
@@ -181,10 +202,26 @@ class Verifier:
         return [float(value) for value in np.asarray(vectors[1:]) @ np.asarray(vectors[0])]
 
 
+def _settled(source: Source) -> Source:
+    """`source` without the sentences that only pose what is to be found out."""
+    kept = [place for place, span in enumerate(source.spans) if not is_posed(span.text)]
+    if not kept:
+        return replace(source, spans=(Span(0, 0, ""),), parts=(name_source(("",)),), numbers=((),))
+    return replace(
+        source,
+        spans=tuple(source.spans[place] for place in kept),
+        parts=tuple(source.parts[place] for place in kept),
+        numbers=tuple(source.numbers[place] for place in kept),
+    )
+
+
 def restates(claim: str, question: str) -> bool:
     """Whether `claim` adds no word, number or name to `question`; to a question for yes or no a claim is the answer."""
-    if _YES_NO.match(question):
-        return False
+    return YES_NO.search(question) is None and adds_nothing(claim, question)
+
+
+def adds_nothing(claim: str, question: str) -> bool:
+    """Whether every telling word of `claim` is one of `question`; never in Chinese."""
     asked = stems(question)
     new = [word for word in content(claim) if word.stem not in asked and word.weight == 1.0]
     return not new and not is_cjk(claim)
@@ -230,7 +267,10 @@ def _finding(claim: str, n: int, source: Source, places: tuple[int, ...], cosine
     if len(places) > 1 and features[1] - features[0] < 0.05:
         spans = spans[:1]
     conflict = _conflict(claim, source, places)
-    return Finding(n, source.paper, tuple(sorted(spans, key=lambda span: span.start)), features, conflict)
+    finding = Finding(n, source.paper, tuple(sorted(spans, key=lambda span: span.start)), features, conflict)
+    if len(spans) > 1 and spliced(claim, spans[0].text, spans[1].text):
+        finding = replace(finding, given=min(SPLICED, finding.probability()))
+    return finding
 
 
 def _features(claim: str, source: Source, places: tuple[int, ...], cosine: float) -> tuple[float, ...]:
@@ -290,7 +330,7 @@ def _conflict(claim: str, source: Source, places: tuple[int, ...]) -> str | None
     if any(not _known(name, source) for name in names(claim)):
         return "name"
     joined = " ".join(texts)
-    if misplaced_number(claim, joined):
+    if misplaced_number(claim, joined) or counts_other(claim, joined):
         return "number elsewhere"
     for text in texts:
         if swapped := exchanged(claim, text):
