@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answering.comparing import sentences, sides, table
+from rag.answering.comparing import missing, sentences, sides, table, without
 from rag.answering.evidence import select
 from rag.answering.premise import premise_mismatch
 from tests.fakes_answers import PAPERS, FakeIndex, ask
@@ -43,3 +43,17 @@ def test_a_comparison_has_a_column_for_each_side() -> None:
 
 def test_one_side_alone_is_no_table() -> None:
     assert table((), {}) == ""
+
+
+def test_a_side_that_no_paper_is_of_is_said_to_be_missing() -> None:
+    index = FakeIndex(PAPERS)
+    # The paper of KettleNet speaks of SteamCast, and is not the paper of it.
+    question = ask("Compare KettleNet with SteamCast", kind="compare", parts=("KettleNet", "SteamCast"))
+    ranked = index.ranked(question)
+    assert missing(question, ranked) == ("SteamCast",)
+    assert [side.name for side in sides(question, ranked, select(question, ranked, index, 8))] == ["KettleNet"]
+    assert "SteamCast" in without(question, ("SteamCast",))
+    assert without(question, ()) == ""
+    # What is not called by a name may be any paper's.
+    plain = ask("Compare KettleNet with chess endings", kind="compare", parts=("KettleNet", "chess endings"))
+    assert missing(plain, index.ranked(plain)) == ()

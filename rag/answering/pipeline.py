@@ -154,7 +154,9 @@ class Answerer:
         answer = self._answer(asked, "answered", sentences, numbering, ranked, clock)
         if asked.kind == "compare":
             compared = comparing.sides(asked, ranked, found)
-            answer = replace(answer, text=comparing.table(compared, numbering.given) or answer.text)
+            said = comparing.table(compared, numbering.given) or answer.text
+            lacking = comparing.without(asked, comparing.missing(asked, ranked))
+            answer = replace(answer, text=f"{lacking}\n\n{said}" if lacking else said)
         yield Done(answer)
 
     def _retrieve(self, asked: Question, k: int) -> tuple[tuple[RankedPaper, ...], FloatArray]:
@@ -242,7 +244,8 @@ class Answerer:
         """What the program says better than the model: which paper, two sides, and that a premise is wrong."""
         if asked.kind == "compare":
             compared = comparing.sides(asked, ranked, found)
-            return comparing.sentences(compared) if len(compared) > 1 else ()
+            alone = bool(compared) and bool(comparing.missing(asked, ranked))
+            return comparing.sentences(compared) if len(compared) > 1 or alone else ()
         if asked.kind == "which":
             return compose.from_evidence(asked, ranked, found)
         wrong = premise.premise_mismatch(asked, found)
