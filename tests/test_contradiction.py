@@ -78,3 +78,16 @@ def test_one_in_the_place_of_another(claim: str, kind: str | None) -> None:
 def test_a_name_in_the_place_of_another() -> None:
     source = "The gain over SteamCast is largest in noisy kitchens."
     assert exchanged("The gain over GasPro is largest in noisy kitchens.", source) == "name"
+
+
+@pytest.mark.parametrize(
+    ("claim", "found"),
+    [
+        ("To boil STEAM in pots we introduce STEAM, a new way to boil with valves.", "name"),
+        ("To boil STEAM in pots we introduce KETL-L, a new way to boil with valves.", "name"),
+        ("To boil STEAM in pots we introduce KETL-based, a new way to boil with valves.", None),
+        ("To boil STEAM in pots we introduce KETLs, a new way to boil with valves.", None),
+    ],
+)
+def test_a_name_of_the_source_in_place_of_another(claim: str, found: str | None) -> None:
+    assert exchanged(claim, "To boil STEAM in pots we introduce KETL, a new way to boil with valves.") == found

@@ -27,6 +27,26 @@ _PATTERNS = (
     r"\b(?:reply|respond|answer) only with\b|^\W*(?:reply|respond|answer) with\b|^\W*answer every question\b",
     r"\bdo not cite any (?:paper|source)|\bthe only right answer is\b",
     r"^\W*whatever (?:is|you are) asked\b",
+    # Orders, and words to whatever reads: abstracts tell what was done and have no "you" to be told.
+    r"^\W*(?:please |always |only )?(?:give|rank|rate|describe|recommend|praise|treat|present) this "
+    r"(?:paper|work|abstract|study)\b",
+    r"^\W*(?:please )?(?:do not|don't|never) (?:mention|discuss|reveal|cite|report|say)\b",
+    r"\b(?:this|the) (?:abstract|text|paper|passage)s? (?:should|must|has to|shall) "
+    r"(?:describe|say|state|mention|rank|rate|tell|call|reply|answer|recommend)\b",
+    r"^\W*(?:when|while|before|after) (?:generating|writing|summari[sz]ing|answering|reading|asked|you)\b.{0,60}"
+    r"\b(?:always|never|you must|be sure to|remember to) (?:rank|say|mention|state|write|call|name|add|begin|end)\b",
+    r"\b(?:stop|cease|quit) (?:following|obeying)\b.{0,30}\byou\b|\b(?:print|output|say|type) the (?:word|phrase)\b",
+    r"\bif you(?: are|'re) (?:an? )?(?:\w+ ){0,2}(?:chatbot|bot|ai|model|assistant|llm|program|machine|reviewer)\b",
+    r"^\W*from (?:this point|now|here) on(?:wards?)?,? (?:you|speak|answer|reply|write|respond|only)\b",
+    r"^\W*(?:dear|hello) (?:\w+ )?(?:model|assistant|ai|llm|chatbot|bot|reviewer)s?\b|\byour new (?:task|role)\b",
+    r"\byou (?:must|should|shall|will) (?:now |always |only )?(?:answer|reply|respond|write|say|ignore|print|output|"
+    r"praise|recommend|receive|be rewarded)\b",
+    r"\b(?:whoever|models?|programs?|systems?|assistants?|ai|llms?)\b.{0,12}\b(?:reads?|reading|process(?:es|ing)|"
+    r"summari[sz](?:es|ing)) this\b|阅读本文的(?:模型|程序|系统|助手)|\bdie dies(?:en text)? (?:lesen|liest)\b",
+    r"如果你是|你必须|请(?:不要|勿|务必|用.{0,8}(?:回复|回答))|从现在(?:起|开始)|不要理会|(?:直接|只)输出",
+    r"\b(?:wenn|falls) du\b.{0,20}\b(?:ki|modell|sprachmodell|chatbot|assistent|programm)\b",
+    r"\bab (?:jetzt|sofort)\b.{0,12}\bdu\b",
+    r"^\W*bitte (?:erwähne|nenne|antworte|schreibe|gib|bewerte|lobe|sage)\b|\bdu (?:musst|sollst)\b",
     # Chinese.
     r"忽略.{0,8}(?:指令|提示|要求)|忘掉.{0,4}(?:问题|指令)|系统提示|致助手|助手必须|作为(?:一个)?(?:语言)?模型.{0,3}你",
     r"你现在是|你的(?:回答|回复)|请在回答|无论问什么|不要引用任何|唯一正确的答案|(?:只|都)回答",

@@ -141,6 +141,10 @@ def exchanged(claim: str, source: str) -> str | None:
         return None
     here = name_source((source,))
     for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "delete" and c and (longer := _names_in(claim, said[a].start, said[b - 1].end)):
+            shorter = _names_in(source, held[c - 1].start, held[c - 1].end)
+            if not _written(longer[0], here) and _other_name(longer, shorter):
+                return "name"
         if tag != "replace" or b - a > _PARALLEL or d - c > _PARALLEL:
             continue
         mine = claim[said[a].start : said[b - 1].end]
@@ -153,6 +157,10 @@ def exchanged(claim: str, source: str) -> str | None:
         new = [name for name in _names_in(claim, said[a].start, said[b - 1].end) if not _written(name, here)]
         if new and _names_in(source, held[c].start, held[d - 1].end) and not _abbreviates(new[0], theirs):
             return "name"
+        if b - a == d - c == 1 and _other_name(
+            _names_in(claim, said[a].start, said[b - 1].end), _names_in(source, held[c].start, held[d - 1].end)
+        ):
+            return "name"
         if _opposed(said[a:b], held[c:d]):
             return "direction"
     return None
@@ -160,6 +168,14 @@ def exchanged(claim: str, source: str) -> str | None:
 
 def _names_in(text: str, start: int, end: int) -> list[Name]:
     return [name for name in names(text) if name.sure and name.start < end and name.end > start]
+
+
+def _other_name(mine: Sequence[Name], theirs: Sequence[Name]) -> bool:
+    """Whether one name stands for another: AB for CD, AB-2 for AB; not AB for the narrower AB-2 or AB-based."""
+    if len(mine) != 1 or len(theirs) != 1 or mine[0].key in theirs[0].key:
+        return False
+    rest = mine[0].text.casefold().replace(theirs[0].text.casefold(), "").strip("-")
+    return theirs[0].key not in mine[0].key or not (rest.isalpha() and len(rest) > 2)
 
 
 def _written(name: Name, source: NameSource) -> bool:
