@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answering.evidence import MOST_TOKENS, asks_number, decisive, neutralise, question_terms, select, tokens
-from rag.types import Evidence, Kind, Question
+from rag.types import Evidence, Kind, Question, Span
 from tests.fakes_answers import CHESS, GARDEN, KETTLE, PAPERS, FakeIndex, ask
 
 
@@ -150,3 +150,27 @@ def test_questions_for_a_number(text: str) -> None:
 
 def test_other_questions_ask_for_none() -> None:
     assert not asks_number("Why do kettles boil?")
+
+
+def test_where_several_names_are_asked_for_the_decisive_sentence_has_them() -> None:
+    spans = (
+        Span(0, 0, "We propose KettleNet (KTN), a new network."),
+        Span(50, 50, "It was tried on BOIL7, STEAM9 and TEA3."),
+    )
+    pieces = [Evidence(1, "p", span, 1.0 - place / 10) for place, span in enumerate(spans)]
+    for text in ("Which datasets was KettleNet tried on?", "KettleNet 在哪些数据集上做了实验？"):
+        best = decisive(ask(text), pieces)
+        assert best is not None
+        assert best.span == spans[1]
+
+
+def test_a_question_for_yes_or_no_is_answered_by_what_came_out() -> None:
+    spans = (
+        Span(0, 0, "We sought to learn whether tea delays trains."),
+        Span(50, 50, "Trains were served tea."),
+        Span(90, 90, "Delays did not differ, and no significant effect was found."),
+    )
+    pieces = [Evidence(1, "p", span, 1.0 - place / 10) for place, span in enumerate(spans)]
+    best = decisive(ask("Does tea delay trains?"), pieces)
+    assert best is not None
+    assert best.span == spans[2]

@@ -66,6 +66,12 @@ _NAMES_ASKED = re.compile(
     r"metrics?|drugs?|genes?|countries)\b|\bstand(?:s)? for\b|\bcalled\b|哪[些个种]",
     re.I,
 )
+# Several things are asked for by name.
+_SEVERAL = re.compile(
+    r"\b(?:which|what) (?:\w+ ){0,2}(?:datasets|benchmarks|models|architectures|methods|algorithms|networks|corpora|"
+    r"languages|baselines|optimi[sz]ers)\b|哪些",
+    re.I,
+)
 _ADDRESS_ASKED = re.compile(
     r"\bwhere\b[^?]{0,40}\b(?:codes?|data|datasets?|website|repository|project|find|available|download)\b|\b(?:code|"
     r"github|repository|"
@@ -287,6 +293,10 @@ def decisive(question: Question, evidence: Sequence[Evidence]) -> Evidence | Non
         # What came out answers; what was to be found out only asks again.
         own = [piece for piece in own if not is_posed(piece.span.text)] or own
         own = [piece for piece in own if reports(piece.span.text)] or own
+    if _SEVERAL.search(question.text) or _SEVERAL.search(question.search_text):
+        asked = {name.key for name in names(question.search_text)}
+        told = {piece.span: sum(n.sure and n.key not in asked for n in names(piece.span.text)) for piece in own}
+        own = [piece for piece in own if told[piece.span] > 1] or own
     if asks_number(question.search_text):
         own = [piece for piece in own if numbers(piece.span.text)] or own
     whole = [piece for piece in own[:2] if not _LEADS_BACK.match(piece.span.text)]
