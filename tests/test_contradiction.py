@@ -91,3 +91,8 @@ def test_a_name_in_the_place_of_another() -> None:
 )
 def test_a_name_of_the_source_in_place_of_another(claim: str, found: str | None) -> None:
     assert exchanged(claim, "To boil STEAM in pots we introduce KETL, a new way to boil with valves.") == found
+
+
+def test_a_name_of_what_follows_in_a_merged_sentence_is_no_exchange() -> None:
+    source = "The water was boiled on the Kettle Scale-Revised."
+    assert exchanged("The water was boiled on the Kettle Scale-Revised, and cooks wore fMRI hats.", source) is None

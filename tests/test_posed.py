@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag.answering.posed import YES_NO, is_posed, reports
+from rag.answering.posed import YES_NO, denies, is_posed, reports
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,9 @@ def test_questions_for_yes_or_no() -> None:
     assert YES_NO.search("Does tea delay trains?")
     assert YES_NO.search("Tea on trains: is it a risk?")
     assert not YES_NO.search("How does tea delay trains?")
+
+
+def test_what_was_not_so() -> None:
+    assert denies("We found no significant difference between tea and coffee.")
+    assert denies("Tea did not delay trains.")
+    assert not denies("Tea delays trains.")

@@ -44,3 +44,5 @@ def test_halves_of_two_sentences_joined_as_reason() -> None:
         "The height of the bracket matches those obtained by expert bakers in noisy kitchens.", one, third
     )
     assert not spliced("The shelf has a folding bracket, and boiling water cools slowly.", one, other)
+    dated = "By winter, copper walls touch wet clay in seven gardens."
+    assert not spliced("The shelf has a folding bracket, and by winter copper walls touch wet clay.", one, dated)

@@ -129,7 +129,7 @@ MUSIC = Paper(
 def test_a_question_said_back_is_not_supported_by_the_sentence_that_only_asks_it() -> None:
     question = ask("Does music influence stress in ventilated cats?")
     checked = Verifier(FakeEncoder()).check("Yes, music influences stress in ventilated cats.", [(1, MUSIC)], question)
-    assert checked.support != "supported"
+    assert checked.support == "unsupported"
 
 
 def test_a_number_of_other_things_is_no_support() -> None:

@@ -143,7 +143,8 @@ def exchanged(claim: str, source: str) -> str | None:
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "delete" and c and (longer := _names_in(claim, said[a].start, said[b - 1].end)):
             shorter = _names_in(source, held[c - 1].start, held[c - 1].end)
-            if not _written(longer[0], here) and _other_name(longer, shorter):
+            longer_of_it = bool(shorter) and shorter[0].key in longer[0].key
+            if longer_of_it and not _written(longer[0], here) and _other_name(longer, shorter):
                 return "name"
         if tag != "replace" or b - a > _PARALLEL or d - c > _PARALLEL:
             continue

@@ -44,6 +44,18 @@ _FOUND = re.compile(
     re.I,
 )
 
+_NOTHING_FOUND = re.compile(
+    r"\bno (?:\w+ ){0,2}(?:difference|effect|association|change|improvement|correlation|evidence|influence|"
+    r"relation\w*)s?\b"
+    r"|\b(?:did|does|do|was|were|is|are) not\b",
+    re.I,
+)
+
+
+def denies(sentence: str) -> bool:
+    """Whether a sentence says that something was not so, or that nothing was found."""
+    return _NOTHING_FOUND.search(sentence) is not None
+
 
 def is_posed(sentence: str) -> bool:
     """Whether a sentence asks, supposes or leaves open rather than says what was found."""

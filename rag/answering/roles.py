@@ -95,7 +95,7 @@ def spliced(claim: str, one: str, other: str) -> bool:
     for mark in _REASON.finditer(claim):
         # "obtained by" of one of the sentences joins what it joined there.
         run = claim[: mark.end()].split()[-2:]
-        if any(" ".join(run).casefold() in text.casefold() for text in (one, other)):
+        if run[0] in ("and", "or") or any(" ".join(run).casefold() in text.casefold() for text in (one, other)):
             continue
         left, right = ({word.stem for word in content(half)} for half in (claim[: mark.start()], claim[mark.end() :]))
         if min(len(left), len(right)) < _LONG_HALF:

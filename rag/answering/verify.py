@@ -29,7 +29,7 @@ from rag.answering.contradiction import (
     prefix_differs,
 )
 from rag.answering.framing import hints, shown, statement
-from rag.answering.posed import YES_NO, is_posed
+from rag.answering.posed import YES_NO, denies, is_posed
 from rag.answering.roles import converse, counts_other, spliced
 from rag.question.translate import glossary
 from rag.texts.terms import content, is_cjk, stems, words
@@ -191,8 +191,8 @@ class Verifier:
             return found
         # The question said back is its answer only where one sentence carries it all.
         return tuple(
-            each if each.features[0] >= CARRIED else replace(each, given=min(SPLICED, each.probability()))
-            for each in found
+            each if each.features[0] >= CARRIED else _said_back(claim, each, source)
+            for each, (_, source, _) in zip(found, chosen, strict=True)
         )
 
     def _cosines(self, claim: str, texts: list[str]) -> list[float]:
@@ -213,6 +213,12 @@ def _settled(source: Source) -> Source:
         parts=tuple(source.parts[place] for place in kept),
         numbers=tuple(source.numbers[place] for place in kept),
     )
+
+
+def _said_back(claim: str, finding: Finding, source: Source) -> Finding:
+    """A claim that says the question back: partly supported at most, and not where the paper also reports a no."""
+    denied = not denies(claim) and any(denies(span.text) for span in source.spans)
+    return replace(finding, given=0.0 if denied else min(SPLICED, finding.probability()))
 
 
 def restates(claim: str, question: str) -> bool:
