@@ -11,6 +11,8 @@ from rag.answering.posed import YES_NO, denies, is_posed, reports
         "To critically assess the evidence that tea is a risk factor for late trains.",
         "The purpose of this study was to explore the influence of tea on trains.",
         "We sought to learn more of tea.",
+        "Tea is still served for this purpose.AIM: To perform a study of tea.",
+        "To evaluate tea on trains.METHODS/ On 40 trains, the drivers were served tea.",
         "This study investigates how tea can change the power of a timetable.",
         "The pattern that links tea with trains is yet unknown.",
         "Delays are seen and this may be due to tea.",

@@ -25,7 +25,8 @@ _OBJECT = (
     r"hypothes[ei]s|possibility|effectiveness|efficacy|usefulness|utility|prevalence|accuracy|feasibility|value))\b"
 )
 _POSED = re.compile(
-    rf"^\W*to (?:\w+ly )?{_SEEK}\b(?!.*,\s*(?:we|one|our|this|these|an?|the|patients|data)\b)"
+    rf"^\W*to (?:\w+ly )?{_SEEK}\b(?![^.]*,\s*(?:we|one|our|this|these|an?|the|patients|data)\b)"
+    r"|\b(?:aims?|objectives?|purpose)\s*:\s*to\b"
     r"|\b(?:aims?|objectives?|purpose|goal)\b[^.;]{0,60}\b(?:is|was|were|are)\b[^.;]{0,30}\bto\b"
     rf"|\b{_WE}\s+(?:\w+ ){{0,2}}(?:sought|aim(?:s|ed)?|set out|intend(?:s|ed)?|wish(?:es|ed)?|want(?:s|ed)?) to\b"
     rf"|\b{_WE}\s+(?:\w+ ){{0,2}}{_SEEK}\s+{_OBJECT}"
