@@ -157,6 +157,8 @@ class Answerer:
             said = comparing.table(compared, numbering.given) or answer.text
             lacking = comparing.without(asked, comparing.missing(asked, ranked))
             answer = replace(answer, text=f"{lacking}\n\n{said}" if lacking else said)
+            if lacking:
+                answer = replace(answer, notes=(*answer.notes, lacking))
         yield Done(answer)
 
     def _retrieve(self, asked: Question, k: int) -> tuple[tuple[RankedPaper, ...], FloatArray]:
