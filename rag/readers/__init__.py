@@ -53,6 +53,7 @@ FORMATS = (
     "other_xml",
     "noteexpress",
     "pubmed_text",
+    "arxiv_mail",
 )
 # Endings that promise literature: a file in a folder that has one and cannot be read is rejected, others passed over.
 ENDINGS = frozenset(

@@ -25,6 +25,11 @@ _WHOLE_NAMES = ("name", "display_name", "literal", "fullName", "fullname", "text
 _WRAPPERS = ("citingPaper", "citedPaper", "paper", "_source", "item")
 # Keys of services whose ids are their own and name no paper of a library.
 _FOREIGN = ("paperId", "authorships", "issued", "s2Url", "inCitations", "paper_id", "entry_id", "pubModel", "docid")
+# Daily lists of arXiv keep a row of their Markdown table under each identifier: date, title, authors, link.
+_DAILY = re.compile(
+    r"\|\s*\**(?P<date>(?:19|20)\d\d-\d\d-\d\d)\**\s*\|\s*\**(?P<title>[^|]+?)\**\s*\|\s*(?P<authors>[^|]*?)\s*\|"
+    r"\s*\[?(?P<arxiv_id>\d{4}\.\d{4,5})"
+)
 _ARXIV_WHOLE = re.compile(r"\d{4}\.\d{5}(?:v\d+)?")
 
 
@@ -194,7 +199,11 @@ def _text(value: object) -> str | None:
 
 
 def papers_below(value: object) -> Iterator[Object]:
-    """The paper objects in `value`, outermost first met, none inside another."""
+    """The paper objects in `value`, outermost first met, none inside another; rows of daily arXiv lists are objects."""
+    if isinstance(value, str):
+        if (row := _DAILY.match(value)) is not None:
+            yield row.groupdict()
+        return
     found = paper_in(value)
     if found is not None:
         yield found
