@@ -27,9 +27,7 @@ def sniff(head: str, name: str) -> float:  # noqa: ARG001 - every format is aske
 
 def read(file: Opened, _options: ReadOptions) -> Iterator[Record | Rejected]:
     """The entries, streamed. Replacements, which these mails give without an abstract, are titles only."""
-    position = 0
-    for entry in _entries(file):
-        position += 1
+    for position, entry in enumerate(_entries(file), 1):
         yield _record(file, position, entry)
 
 
