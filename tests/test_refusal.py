@@ -8,6 +8,7 @@ from rag.answering.details import asked_for, untold
 from rag.answering.evidence import select
 from rag.answering.refusal import (
     Features,
+    best_paper,
     decide,
     features,
     holds,
@@ -180,6 +181,26 @@ def test_a_paper_says_nothing_of_what_no_paper_names() -> None:
         assert decide(question, index.ranked(question), (_evidence(),), index).near is near_enough
 
 
+def test_a_paper_named_in_the_question_goes_before_one_with_more_of_its_words() -> None:
+    other = replace(GARDEN, abstract="How many valves and how many public kettles a garden covers: none.")
+    index = FakeIndex((KETTLE, other))
+    question = ask("How many public kettles and how many valves does KettleNet cover?")
+    assert best_paper(question, index.ranked(question), index) == KETTLE
+
+
+@pytest.mark.parametrize("text", ["Is KettleNet better than GasPro?", "Does KettleNet beat GasPro?"])
+def test_better_than_another_is_told_only_by_a_paper_that_has_both(text: str) -> None:
+    other = replace(GARDEN, abstract=f"{GARDEN.abstract} GasPro heats them.")
+    assert refusal_untold(ask(text), KETTLE, [KETTLE, other]) == "GasPro"
+    assert refusal_untold(ask(text.replace("GasPro", "SteamCast")), KETTLE, [KETTLE, other]) is None
+
+
+def test_a_maker_or_place_of_which_the_paper_never_speaks_is_untold() -> None:
+    assert refusal_untold(ask("Was KettleNet tried on kettles from Osaka?"), KETTLE, [KETTLE]) == "Osaka"
+    assert refusal_untold(ask("How Does KettleNet Open Valves Before Boiling?"), KETTLE, [KETTLE]) is None
+    assert refusal_untold(ask("Does KettleNet need labelled Recordings?"), KETTLE, [KETTLE]) is None
+
+
 def _evidence() -> Evidence:
     return Evidence(1, "kettle", Span(0, 4, "text"), 1.0)
 
@@ -199,6 +220,7 @@ def _paper(abstract: str, authors: tuple[str, ...] = ()) -> Paper:
     [
         ("Which batch size did they use?", "We train with large batches."),
         ("How many GPUs does it need?", "It needs little time."),
+        ("Which random seed did they use?", "In this context we boil 12 kettles with hidden valves."),
         ("What is the licence of the corpus?", "The corpus is large."),
         ("Who paid for it?", "It was dear."),
         ("What AUC does it reach?", "Accuracy is 91%."),

@@ -39,14 +39,17 @@ _DETAILS = (
     # Settings of training and of models.
     _detail(r"batch sizes?", value=True),
     _detail(r"(?:what|which) (?:\w+ ){0,2}learning rates?", r"learning rates?", value=True),
-    _detail(
-        r"drop-?out (?:rate|prob)|weight decay|momentum (?:coefficient|value|parameter)|random seeds?|step sizes?|"
-        r"discount factors?|(?:what|which) (?:\w+ )?temperature|temperature (?:value|parameter|setting)|loss weights?|"
-        r"hidden (?:size|dimension)|hyper-?parameter (?:value|setting)|context (?:length|window)",
-        r"drop-?out|weight decay|momentum|seeds?|step sizes?|discount|temperature|loss weights?|hidden|"
-        r"hyper-?parameter|context",
-        value=True,
-    ),
+    _detail(r"drop-?out (?:rate|prob)", r"drop-?out", value=True),
+    _detail(r"weight decay", value=True),
+    _detail(r"momentum (?:coefficient|value|parameter)", r"momentum", value=True),
+    _detail(r"random seeds?", r"seeds?", value=True),
+    _detail(r"step sizes?", value=True),
+    _detail(r"discount factors?", r"discount", value=True),
+    _detail(r"(?:what|which) (?:\w+ )?temperature|temperature (?:value|parameter|setting)", r"temperature", value=True),
+    _detail(r"loss weights?", value=True),
+    _detail(r"hidden (?:size|dimension)", r"hidden|dimension", value=True),
+    _detail(r"hyper-?parameter (?:value|setting)", r"hyper-?parameter", value=True),
+    _detail(r"context (?:length|window)", r"context (?:length|window|size)|tokens?\b", value=True),
     _detail(rf"{_MANY}(?:epochs?|iterations?|steps?)", r"epochs?|iterations?|steps?", value=True),
     _detail(
         rf"{_MANY}(?:layers|heads|neurons|hidden units|parameters)",

@@ -49,6 +49,7 @@ _REFUSES = re.compile(
     r")",
     re.I,
 )
+_THAN = re.compile(r"\b(?:\w+er|more|less|worse) (?:\w+ )?than\b|\b(?:outperforms?|beats?)\b", re.I)
 # A word that only asks, or speaks of papers in general, is no attribute that a paper must have.
 _ASKING = listed(
     "mani much mean say tell explain kind type sort thing part role way exampl compar differ relat topic subject name "
@@ -124,10 +125,26 @@ def untold(asked: Question, paper: Paper, found: Sequence[Paper]) -> str | None:
     if asked.kind == "which" or len(content(text)) >= LONG:
         return None
     if asked.kind != "compare" and any(name.sure and _source(paper).has(name) for name in names(text)):
-        lacking = [name for name in missing_names(asked, found) if len(name) > 2]
+        # What is said to be better or worse than another is told where one paper has both.
+        lacking = [name for name in missing_names(asked, [paper] if _THAN.search(text) else found) if len(name) > 2]
         if lacking:
             return lacking[0]
+        if (proper := _proper_name_lacking(text, paper)) is not None:
+            return proper
     return details.untold(text, paper)
+
+
+def _proper_name_lacking(text: str, paper: Paper) -> str | None:
+    """A capitalised word within the question, a maker or a model, of which `paper` never speaks.
+
+    Where most words are capitalised, as in titles, that tells nothing.
+    """
+    telling = content(text)
+    if 2 * sum(word.text[:1].isupper() for word in telling) > len(telling) + 1:
+        return None
+    held = _held(paper)
+    proper = [name for name in names(text) if not name.sure and name.text.isascii()]
+    return next((name.text for name in proper if not stems(name.text) & held), None)
 
 
 def relevance(features: Features, fingerprint: str) -> float:
@@ -136,9 +153,15 @@ def relevance(features: Features, fingerprint: str) -> float:
 
 
 def best_paper(asked: Question, ranked: Sequence[RankedPaper], index: Index) -> Paper:
-    """Of the first three papers, the one that has most of the question's words; `ranked` is not empty."""
+    """Of the first three papers, the one that has most of the question's words; `ranked` is not empty.
+
+    A paper whose name the question says goes before those that only have more of its words.
+    """
     terms = _terms(asked, index)
-    return max((hit.paper for hit in ranked[:3]), key=lambda paper: _share(terms, _held(paper)))
+    first = [hit.paper for hit in ranked[:3]]
+    named = names_asked(asked.search_text)
+    own = [paper for paper in first if owned(paper, named)]
+    return max(own or first, key=lambda paper: _share(terms, _held(paper)))
 
 
 def features(
