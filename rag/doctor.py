@@ -32,11 +32,13 @@ def examine(home: Path | None, *, repair: bool = False, store: str | None = None
 
     `store` is the address of a Chroma server, None for what the settings say.
     """
-    findings = [_python(), *_packages(), *_machine()]
+    findings = [_python(), *_packages()]
     try:
         settings = load_settings(home, store=store)
     except AbstractQAError as error:
-        return (*findings, Finding(False, str(error)))
+        return (*findings, *_machine(), Finding(False, str(error)))
+    hardware.keep_under(settings.home)
+    findings.extend(_machine())
     findings.append(Finding(True, f"home: {settings.home}"))
     findings.extend(_models(settings))
     findings.extend(_library(settings, repair))

@@ -22,6 +22,7 @@ from rag.answering.verify import Verifier
 from rag.errors import AbstractQAError, InputError
 from rag.events import Event
 from rag.ingest.run import IngestOptions, IngestProgress, IngestReport, ingest
+from rag.models import hardware
 from rag.models import known as models
 from rag.models.writer import Writer
 from rag.search.retrieve import Searcher
@@ -76,6 +77,7 @@ class Library:
         Raises SettingsError, ModelError and LibraryError.
         """
         chosen = load_settings(Path(home) if home is not None else None, **settings)
+        hardware.keep_under(chosen.home)
         if encoder is None and embed:
             from rag.models.embeddings import DeferredEncoder, load_encoder
 

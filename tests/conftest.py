@@ -58,7 +58,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "home"
     monkeypatch.setenv(ENV_PREFIX + "HOME", str(path))
     monkeypatch.setenv(ENV_PREFIX + "OFFLINE", "1")
-    monkeypatch.setattr("rag.models.hardware._cache", lambda: path / "bf16.json")
+    monkeypatch.setattr("rag.models.hardware._kept_under", [path])
     return path
 
 

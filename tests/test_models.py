@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from rag import quiet
+from rag.doctor import examine
 from rag.errors import ModelCorrupt, ModelError, ModelMissing, ModelUnreachable, StorageError
 from rag.models import hardware, pull, server
 from rag.models import known as models
@@ -442,7 +443,7 @@ def test_processor_flags(tmp_path: Path) -> None:
 def test_bf16_is_chosen_by_time_and_remembered(
     bf16: float, expected: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(hardware, "_cache", lambda: tmp_path / "cache" / "bf16.json")
+    monkeypatch.setattr(hardware, "_cache", lambda: tmp_path / "bf16.json")
     monkeypatch.setattr(hardware, "_seconds", {"bfloat16": bf16, "float32": 1.0}.__getitem__)
     assert hardware.bf16_gains.__wrapped__() is expected
     # Neither measured again on this machine, nor taken for another.
@@ -450,6 +451,20 @@ def test_bf16_is_chosen_by_time_and_remembered(
     assert hardware.bf16_gains.__wrapped__() is expected
     monkeypatch.setattr(hardware, "flags", lambda: frozenset({"another"}))
     assert hardware.bf16_gains.__wrapped__() is False
+
+
+def test_what_was_measured_is_kept_under_the_home_once_there_is_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(hardware, "_seconds", {"bfloat16": 0.5, "float32": 1.0}.__getitem__)
+    hardware.bf16_gains.__wrapped__()
+    assert list(tmp_path.iterdir()) == []
+    home.mkdir()
+    hardware.bf16_gains.cache_clear()
+    examine(home)
+    assert (home / "bf16.json").is_file()
+    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("kept", ["", "[1]", "{"])

@@ -164,3 +164,16 @@ def test_feedback_of_one_user(tmp_path):
     assert len(list(rated(tmp_path))) == 2
     assert len(list(rated(tmp_path, "ann"))) == 1
     assert list(rated(tmp_path, "eve")) == []
+
+
+def test_feedback_that_cannot_be_read_is_told(tmp_path):
+    from tests.test_ui_html import answered
+
+    exchange = answered("How does KiteNet steer?", tmp_path)
+    note(tmp_path, "ann", "c", exchange, (), "up", "")
+    with (tmp_path / "feedback.jsonl").open("ab") as file:
+        file.write(b'{"id": "half\n\xff\xfe\n')
+    note(tmp_path, "ann", "c", replace(exchange, exchange_id="later"), (), "up", "")
+    unread: list[int] = []
+    assert len(list(rated(tmp_path, "ann", unread))) == 2
+    assert unread == [2, 3]

@@ -115,11 +115,13 @@ def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
         from eval.sets import write_set
 
         target = Path(tempfile.mkdtemp(prefix="abstract-qa-")) / "feedback.jsonl"
+        unread: list[int] = []
         try:
-            write_set(target, from_feedback(rated(desk.library.settings.home, user_of(request))))
+            write_set(target, from_feedback(rated(desk.library.settings.home, user_of(request), unread)))
         except AbstractQAError as error:
             return None, problem(str(error))
-        return str(target), ""
+        lines = ", ".join(map(str, unread))
+        return str(target), problem(words("feedback_unread", lines=lines)) if unread else ""
 
     both: dict[str, Any] = {"inputs": [first, second], "outputs": report, **HIDDEN}
     done = run.click(running, [chosen, uploaded, limit, retrieval], [said, run, stop], **HIDDEN)

@@ -62,16 +62,19 @@ def note(
         raise StorageError(f"The feedback could not be written ({error.strerror}); free some space.") from None
 
 
-def rated(home: Path, user: str | None = None) -> Iterator[Rated]:
-    """The answers rated by `user` (None: by anyone), the last rating of each; unreadable lines are left out."""
+def rated(home: Path, user: str | None = None, unread: list[int] | None = None) -> Iterator[Rated]:
+    """The answers rated by `user` (None: by anyone), the last rating of each.
+
+    A line that cannot be read, whoever's it is, is left out; its number, from 1, is added to `unread`.
+    """
     from eval.make import Rated
 
     path = home / "feedback.jsonl"
     if not path.is_file():
         return
     last: dict[str, Rated] = {}
-    with path.open(encoding="utf-8") as file:
-        for line in file:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
             try:
                 entry = json.loads(line)
                 if user is not None and entry["user"] != user:
@@ -84,5 +87,6 @@ def rated(home: Path, user: str | None = None) -> Iterator[Rated]:
                     _FILTERS.validate_python(entry["filters"]),
                 )
             except (ValueError, KeyError, TypeError, ValidationError):
-                continue
+                if unread is not None:
+                    unread.append(number)
     yield from last.values()

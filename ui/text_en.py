@@ -177,6 +177,7 @@ WORDS: Mapping[str, str] = {
     "feedback_heading": "Feedback",
     "feedback_hint": "Answers rated with thumbs make a question set: what was liked is the reference, what was not is "
     "marked for review.",
+    "feedback_unread": "Lines of feedback.jsonl that could not be read were left out: {lines}.",
     "feedback_set": "Save feedback as a question set",
     # Settings
     "model": "Answering model",

@@ -174,6 +174,7 @@ WORDS: Mapping[str, str] = {
     "remaining": "约剩 {s} 秒",
     "feedback_heading": "反馈",
     "feedback_hint": "评过好坏的答案可成为问题集：好的作为参考答案，不好的标为待审。",
+    "feedback_unread": "feedback.jsonl 中无法读取的行已略去：{lines}。",
     "feedback_set": "把反馈存为问题集",
     "model": "答题模型",
     "model_auto": "自动：本机上最好的一个",

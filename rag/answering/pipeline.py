@@ -41,6 +41,7 @@ from rag.types import (
 
 # From this probability of an answer on, the abstract is quoted although the model says that it does not know.
 SURE = 0.7
+CUT_SHORT_ZH = "模型在 {:g} 秒后被停止（`answer_seconds`）；此前写出的内容已经过核对并保留。"
 CUT_SHORT = "The model was stopped after {:g} s (`answer_seconds`); what it had written by then was checked and kept."
 NO_MODEL: Mapping[str, str | int | float | bool | None] = {"name": None}
 
@@ -302,6 +303,7 @@ class Answerer:
         model["prompts"] = prompts.fingerprint()
         # Lists, quotations and refusals before writing are the program's own work.
         model["wrote"] = clock.first_token is not None
+        cut_short = CUT_SHORT_ZH if asked.language == "zh" else CUT_SHORT
         return Answer(
             question=asked,
             status=status,
@@ -312,5 +314,5 @@ class Answerer:
             timings=clock.timings(),
             model=model,
             settings=self._settings.fingerprint(),
-            notes=(CUT_SHORT.format(self._settings.answer_seconds),) if clock.cut_short else (),
+            notes=(cut_short.format(self._settings.answer_seconds),) if clock.cut_short else (),
         )

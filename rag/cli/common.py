@@ -95,13 +95,11 @@ def opened(
     from rag import quiet
     from rag.errors import LibraryError
     from rag.library import Library
-    from rag.models import hardware
     from rag.settings import load_settings
 
     settings.setdefault("store", store_of())
     place = load_settings(home_of(home)).home
     quiet.keep_under(place)
-    hardware.keep_under(place)
     if not (write or create) and not place.exists():
         # Reading makes nothing: a mistyped name would leave an empty library behind.
         raise LibraryError(f"There is no library at {place}; read papers into it first: abstract-qa ingest PATH")

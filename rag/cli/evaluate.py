@@ -147,7 +147,11 @@ def _draft(set_: Path, home: str | None, count: int | None, seed: int, llm: str 
         from rag.settings import load_settings
         from ui.feedback import rated
 
-        items = from_feedback(rated(load_settings(home_of(home)).home))
+        unread: list[int] = []
+        items = from_feedback(rated(load_settings(home_of(home)).home, unread=unread))
+        if unread:
+            lines = ", ".join(map(str, unread))
+            click.echo(f"Lines of feedback.jsonl that could not be read were left out: {lines}.", err=True)
     else:
         with opened(home, embed=False, llm=llm) as library:
             chat = library.writer(llm).chat if llm else None

@@ -48,12 +48,14 @@ def list_(home: str | None, as_json: bool) -> None:
 @click.option("--default", "defaults", is_flag=True, help="The embedder and the answering model that fit this machine.")
 def pull(names: tuple[str, ...], home: str | None, defaults: bool) -> None:
     """Fetch models, check their hash and make them ready. What is there already is left alone."""
+    from rag.models import hardware
     from rag.models.known import default_names, ensure_named, memory_note
     from rag.settings import load_settings
 
     if bool(names) == defaults:
         raise click.UsageError("Name the models to fetch, or --default.")
     settings = load_settings(home_of(home))
+    hardware.keep_under(settings.home)
     if defaults:
         names = default_names(settings)
         if note := memory_note():

@@ -14,8 +14,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-import platformdirs
-
 # bf16 is used where its matrix products take less than this share of fp32's time. Where the processor has no
 # instructions for it, torch converts each element by itself, and bf16 is several times slower.
 GAIN = 0.8
@@ -35,29 +33,30 @@ def flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str] | None:
 
 @functools.cache
 def bf16_gains() -> bool:
-    """Whether bf16 is worth it on this processor: timed once, with small products, and remembered for this machine."""
+    """Whether bf16 is worth it on this processor: timed with small products, and remembered under the home."""
     file = _cache()
     known = _remembered(file)
     key = _machine()
     if key not in known:
         known[key] = _seconds("bfloat16") < GAIN * _seconds("float32")
-        with suppress(OSError):  # it is measured again next time
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(known), encoding="utf-8")
+        with suppress(OSError):  # as where there is no home yet; it is measured again next time
+            if file is not None:
+                file.write_text(json.dumps(known), encoding="utf-8")
     return known[key]
 
 
 def keep_under(home: Path) -> None:
-    """Keep what was measured under the home; the user's cache folder holds it otherwise."""
+    """Keep what was measured under this home, once it is there; without one it is not kept."""
     _kept_under.append(home)
 
 
-def _cache() -> Path:
-    folder = _kept_under[-1] if _kept_under else Path(platformdirs.user_cache_dir("abstract-qa", appauthor=False))
-    return folder / "bf16.json"
+def _cache() -> Path | None:
+    return _kept_under[-1] / "bf16.json" if _kept_under else None
 
 
-def _remembered(file: Path) -> dict[str, bool]:
+def _remembered(file: Path | None) -> dict[str, bool]:
+    if file is None:
+        return {}
     try:
         known = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
