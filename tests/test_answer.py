@@ -319,18 +319,18 @@ def test_a_long_list_shows_its_first_papers_and_counts_all(home: Path, tmp_path:
             "title": f"Lanterns of Harbour {n}",
             "abstract": f"We study lanterns of harbour {n}. They glow.",
         }
-        for n in range(30)
+        for n in range(103)
     ]
     source = tmp_path / "many.jsonl"
     source.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     with Library.open(home, encoder=FakeEncoder(), llm="none") as many:
         many.ingest([source])
         answer = many.ask("Which papers are about lanterns of a harbour?")
-    assert answer.total_matches == 30
+    assert answer.total_matches == 103
     numbers = [n for sentence in answer.sentences for n in sentence.citations]
-    assert numbers == [citation.n for citation in answer.citations] == list(range(1, 21))
-    assert "[20]" in answer.text
-    assert "[21]" not in answer.text
+    assert numbers == [citation.n for citation in answer.citations] == list(range(1, 101))
+    assert "[100]" in answer.text
+    assert "[101]" not in answer.text
 
 
 def test_a_filter_that_nothing_passes_is_said(library: Library):

@@ -122,15 +122,28 @@ def test_groups_by_year_newest_first() -> None:
     question = ask("Which papers are about reinforcement learning, by year?")
     found = matching(question.text)
     text = render(question, found, sentences(question, found))
+    assert text.splitlines()[2] == "2024: 1, 2023: 1"
     assert text.index("**2024** (1)") < text.index("**2023** (1)")
     assert grouping("papers per venue") == "venue"
     assert grouping("papers by a baker") is None
 
 
 def test_a_long_list_is_cut_in_the_text_and_says_so() -> None:
-    many = tuple(Match(Paper(str(n), f"T{n}", "A b."), 0.9, Span(0, 4, "A b.")) for n in range(25))
+    many = tuple(Match(Paper(str(n), f"T{n}", "A b."), 0.9, Span(0, 4, "A b.")) for n in range(105))
     question = ask("x")
     assert render(question, many, sentences(question, many)).endswith("… and 5 more.")
+
+
+def test_groups_that_are_cut_are_counted_whole() -> None:
+    many = tuple(
+        Match(Paper(str(n), f"T{n}", "A b.", year=2024 - n // 90), 0.9, Span(0, 4, "A b.")) for n in range(200)
+    )
+    question = ask("How many papers are there per year?")
+    text = render(question, many, sentences(question, many))
+    assert text.splitlines()[2] == "2024: 90, 2023: 90, 2022: 20"
+    assert "**2023** (90)" in text
+    assert "**2022**" not in text
+    assert text.endswith("… and 100 more.")
 
 
 def test_one_paper_is_counted_in_the_singular_and_in_chinese() -> None:

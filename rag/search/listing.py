@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import astuple, dataclass, fields
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 WHOLE = 2000
 CANDIDATES = 1000
-SHOWN = 20
+# Papers that an answer names one by one; `matches` holds all.
+SHOWN = 100
 # Words of a request for papers that are no part of its topic.
 _REQUEST = frozenset(
     stem(word)
@@ -338,19 +339,19 @@ def sentences(asked: Question, matches: Sequence[Match]) -> tuple[AnswerSentence
 
 
 def render(asked: Question, matches: Sequence[Match], listed: Sequence[AnswerSentence]) -> str:
-    """The answer as Markdown: the count, then up to `SHOWN` papers with a cited sentence, by year or venue if asked."""
-    lines = [_count(asked, len(matches))]
+    """The answer as Markdown: the count, then up to `SHOWN` papers with a cited sentence; by year or venue if asked."""
+    lines = [_count(asked, len(matches)), ""]
     by = grouping(asked.standalone)
-    shown = list(zip(matches, listed, strict=False))[:SHOWN]
-    for heading, members in _groups(shown, by):
-        if heading:
-            total = sum(_group_of(match.paper, by) == heading for match in matches)
-            lines.append(f"\n**{heading}** ({total})\n")
-        elif len(lines) == 1:
-            lines.append("")
+    groups = _groups(list(zip_longest(matches, listed[:SHOWN])), by)
+    if by:
+        lines.append(", ".join(f"{heading}: {len(members)}" for heading, members in groups))
+    for heading, members in groups:
+        shown = [(match, sentence) for match, sentence in members if sentence]
+        if heading and shown:
+            lines.append(f"\n**{heading}** ({len(members)})\n")
         lines.extend(
             f"- **{name(match.paper)}** {''.join(f'[{n}]' for n in sentence.citations)}: “{match.quote.text}”"
-            for match, sentence in members
+            for match, sentence in shown
         )
     if len(matches) > SHOWN:
         rest = len(matches) - SHOWN
@@ -390,9 +391,9 @@ def _group_of(paper: Paper, by: str | None) -> str:
 
 
 def _groups(
-    shown: Sequence[tuple[Match, AnswerSentence]], by: str | None
-) -> list[tuple[str, list[tuple[Match, AnswerSentence]]]]:
-    groups: dict[str, list[tuple[Match, AnswerSentence]]] = {}
-    for pair in shown:
+    pairs: Sequence[tuple[Match, AnswerSentence | None]], by: str | None
+) -> list[tuple[str, list[tuple[Match, AnswerSentence | None]]]]:
+    groups: dict[str, list[tuple[Match, AnswerSentence | None]]] = {}
+    for pair in pairs:
         groups.setdefault(_group_of(pair[0].paper, by), []).append(pair)
     return sorted(groups.items(), key=lambda group: group[0], reverse=by == "year")
