@@ -189,6 +189,24 @@ PMID: 31234567
 Two of them.
 
 PMID: 31234568
+========
+\\
+arXiv:2501.00011
+Date: Mon, 6 Jan 2025 12:00:00 GMT   (123kb,D)
+
+Title: One of
+  them
+Authors: Jane Roe (A), Kim Doe (B)
+Categories: cs.LG cs.AI
+\\
+  ABSTRACT
+\\ ( https://arxiv.org/abs/2501.00011 ,  123kb)
+------------------------------------------------------------------------------
+\\
+arXiv:2501.00012
+Title: Two
+Authors: Jane Roe
+\\ ( https://arxiv.org/abs/2501.00012 ,  99kb)
 """
 SAMPLES = tuple(text.strip().replace("ABSTRACT", ABSTRACT).encode() for text in _FILES.split("========\n"))
 _SIGNS = r"""
