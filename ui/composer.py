@@ -56,9 +56,29 @@ def composer(desk: Desk, words: Words) -> Composer:
     active = gr.HTML(elem_id="aqa-active", js_on_load=_BIND, apply_default_css=False)
     with gr.Accordion(words("filters"), open=False, elem_id="aqa-filters"), gr.Row():
         venue = venue_field(desk, words, scale=2)
-        first = gr.Textbox(label=words("year_from"), max_lines=1, min_width=90)
-        last = gr.Textbox(label=words("year_to"), max_lines=1, min_width=90)
-        k = gr.Slider(
+        first, last, k = other_fields(desk, words)
+    return Composer(box, venue, first, last, k, active, notice)
+
+
+def venue_field(desk: Desk, words: Words, scale: int) -> gr.Dropdown:
+    """A choice among the library's venues; any part of a name may be typed instead. Locked until `unlocked`."""
+    return gr.Dropdown(
+        choices=venue_choices(desk, words),
+        value="",
+        label=words("venue"),
+        allow_custom_value=True,
+        min_width=140,
+        scale=scale,
+        interactive=False,
+    )
+
+
+def other_fields(desk: Desk, words: Words) -> tuple[gr.Textbox, gr.Textbox, gr.Slider]:
+    """The first and the last year, and the number of sources. Locked until `unlocked`."""
+    return (
+        gr.Textbox(label=words("year_from"), max_lines=1, min_width=90, interactive=False),
+        gr.Textbox(label=words("year_to"), max_lines=1, min_width=90, interactive=False),
+        gr.Slider(
             1,
             MOST_SOURCES,
             value=desk.k,
@@ -67,19 +87,8 @@ def composer(desk: Desk, words: Words) -> Composer:
             buttons=[],
             min_width=180,
             scale=2,
-        )
-    return Composer(box, venue, first, last, k, active, notice)
-
-
-def venue_field(desk: Desk, words: Words, scale: int) -> gr.Dropdown:
-    """A choice among the library's venues; any part of a name may be typed instead."""
-    return gr.Dropdown(
-        choices=venue_choices(desk, words),
-        value="",
-        label=words("venue"),
-        allow_custom_value=True,
-        min_width=140,
-        scale=scale,
+            interactive=False,
+        ),
     )
 
 
@@ -101,6 +110,14 @@ def field_values(preferred: Preferences, k: int) -> tuple[str, str, str, int]:
         str(preferred.year_to or ""),
         preferred.k or k,
     )
+
+
+def unlocked(values: tuple[str, str, str, int]) -> tuple[Any, ...]:
+    """Updates that give the four fields what they begin with and open them.
+
+    Until then they are locked: what is typed before the page has its values would be overwritten by them.
+    """
+    return tuple(gr.update(value=value, interactive=True) for value in values)
 
 
 def active_filters(venue: str | None, first: str | None, last: str | None, k: float, usual: int, words: Words) -> str:

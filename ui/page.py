@@ -11,7 +11,7 @@ import gradio as gr
 from rag.errors import AbstractQAError
 from ui.cards import dialog
 from ui.chat import Asked, Chat
-from ui.composer import active_filters, composer, field_values, notice, typed_filters, venue_choices
+from ui.composer import active_filters, composer, field_values, notice, typed_filters, unlocked, venue_choices
 from ui.conversations import Conversations
 from ui.desk import MOST_AT_ONCE, Desk
 from ui.evaluation_tab import evaluation_tab
@@ -146,8 +146,8 @@ def page(desk: Desk, kept: Conversations, language: Language) -> gr.Blocks:
             fields = field_values(chosen, desk.k)
             return (
                 *chat.opened(user, address or None),
-                gr.Dropdown(choices=venue_choices(desk, words), value=fields[0]),
-                *fields[1:],
+                gr.Dropdown(choices=venue_choices(desk, words), value=fields[0], interactive=True),
+                *unlocked(fields)[1:],
                 header(desk.library.count(), words, chosen),
                 active_filters(*fields, desk.k, words),
                 notice(desk, words),

@@ -11,11 +11,11 @@ import gradio as gr
 
 from rag.errors import AbstractQAError
 from rag.models import known as models
-from ui.composer import Composer, field_values, notice, venue_field
+from ui.composer import Composer, field_values, notice, other_fields, unlocked, venue_field
 from ui.desk import Desk
 from ui.ingesting import problem, progress
 from ui.models_table import models_table
-from ui.preferences import MOST_SOURCES, Preferred, keep_model
+from ui.preferences import Preferred, keep_model
 from ui.prose import escape
 from ui.text import Words
 from ui.users import user_of
@@ -43,11 +43,7 @@ def settings_tab(desk: Desk, preferred: Preferred, composer: Composer, words: Wo
         gr.HTML(f'<h2>{escape(words("defaults"))}</h2><p class="aqa-note">{escape(words("defaults_hint"))}</p>')
         with gr.Row(elem_id="aqa-defaults"):
             venue = venue_field(desk, words, scale=2)
-            first = gr.Textbox(label=words("year_from"), max_lines=1, min_width=90)
-            last = gr.Textbox(label=words("year_to"), max_lines=1, min_width=90)
-            k = gr.Slider(
-                1, MOST_SOURCES, value=desk.k, step=1, label=words("sources_number"), buttons=[], min_width=180, scale=2
-            )
+            first, last, k = other_fields(desk, words)
         with gr.Row(elem_classes="aqa-left"):
             save = gr.Button(words("save_defaults"), variant="primary", scale=0, min_width=110, elem_id="aqa-save")
             clear = gr.Button(words("clear_defaults"), scale=0, min_width=110)
@@ -138,7 +134,7 @@ def settings_tab(desk: Desk, preferred: Preferred, composer: Composer, words: Wo
 
     def shown(request: gr.Request) -> tuple[Any, ...]:
         chosen = preferred.of(user_of(request))
-        return (*field_values(chosen, desk.k), chosen.theme or "auto", models_table(desk, words))
+        return (*unlocked(field_values(chosen, desk.k)), chosen.theme or "auto", models_table(desk, words))
 
     def themed(name: str, request: gr.Request) -> None:
         preferred.keep(user_of(request), theme=name)

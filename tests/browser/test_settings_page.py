@@ -1,6 +1,7 @@
 """Settings in a real browser: kept over a restart, applied to new questions; a model that is missing."""
 
 import threading
+import time
 import tomllib
 
 import pytest
@@ -10,6 +11,7 @@ from rag.models import known as models
 from rag.models.known import PullProgress
 from tests.browser.steps import ask, tab
 from tests.library import entry, write_jsonl
+from ui import settings_tab
 
 pytestmark = pytest.mark.browser
 
@@ -46,6 +48,26 @@ def test_defaults_are_kept_shown_and_taken_back(opened, over, tmp_path):
     page.locator("#aqa-active .aqa-chip").wait_for(state="detached")
     page.locator("#aqa-new").click()
     page.locator("#aqa-active .aqa-chip", has_text="from 2024").wait_for()
+
+
+def test_fields_are_locked_until_they_have_their_values(opened, over, tmp_path, monkeypatch):
+    server = filled(over, tmp_path / "home", tmp_path)
+    usual = settings_tab.models_table
+
+    given = threading.Event()
+
+    def slow(*arguments):
+        time.sleep(3)
+        given.set()
+        return usual(*arguments)
+
+    monkeypatch.setattr(settings_tab, "models_table", slow)
+    page = opened(server=server)
+    tab(page, 3)
+    page.locator("#aqa-defaults").get_by_label("From year").fill("2021")  # waits until it may be typed into
+    given.wait(30)
+    page.wait_for_timeout(1000)
+    assert page.locator("#aqa-defaults").get_by_label("From year").input_value() == "2021"
 
 
 def test_language_is_kept(opened, over, tmp_path):
