@@ -146,7 +146,7 @@ def test_a_backup_restores_into_an_empty_library_and_over_a_damaged_one(kept: Pa
     damaged.mkdir()
     (damaged / "library.sqlite").write_bytes(b"no library " * 1000)
     for there in (empty, damaged):
-        assert restore(Settings(home=there), kept) == 30
+        assert restore(Settings(home=there), kept).papers == 30
         with opened(there) as index:
             in_step(index)
     assert (damaged / "library.sqlite.damaged-1").read_bytes().startswith(b"no library")

@@ -520,10 +520,10 @@ def test_a_home_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_a_restored_backup_is_the_library(index: Index, tmp_path: Path) -> None:
-    assert backup(index.settings, tmp_path / "kept.sqlite") == COUNT
+    assert backup(index.settings, tmp_path / "kept.sqlite").papers == COUNT
     papers = index.papers(index.rows())
     there = Settings(home=tmp_path / "there")
-    assert restore(there, tmp_path / "kept.sqlite") == COUNT
+    assert restore(there, tmp_path / "kept.sqlite").papers == COUNT
     encoder = FakeEncoder(dimension=64)
     with Index.open(there, encoder) as restored:
         assert restored.papers(restored.rows()) == papers
@@ -544,7 +544,7 @@ def test_restore_moves_a_damaged_library_aside(index: Index, tmp_path: Path) -> 
     home = tmp_path / "torn"
     home.mkdir()
     (home / "library.sqlite").write_text("no database " * 1000)
-    assert restore(Settings(home=home), tmp_path / "kept.sqlite") == COUNT
+    assert restore(Settings(home=home), tmp_path / "kept.sqlite").papers == COUNT
     assert (home / "library.sqlite.damaged-1").read_text().startswith("no database")
     with opened(home) as restored:
         in_step(restored)

@@ -188,6 +188,29 @@ def test_anothers_tab_is_not_heard_not_stopped_and_not_joined(server, anna, bert
         assert bert.post("/gradio_api/queue/join", json={**stop, "session_hash": session}).status_code in (400, 422)
 
 
+@pytest.mark.parametrize("route", ["cancel", "reset"])
+def test_a_question_of_anothers_that_waits_its_turn_stays_in_the_queue(server, anna, bert, hers, monkeypatch, route):
+    blocks = server.mounts["/"].get_blocks()
+    number = function(server, "typed")
+    waiting = blocks._queue.event_queue_per_concurrency_id[blocks.fns[number].concurrency_id]
+    while not waiting.current_concurrency:  # until the answer that runs for a minute has begun
+        time.sleep(0.05)
+    monkeypatch.setattr(waiting, "concurrency_limit", waiting.current_concurrency)  # what is asked now has to wait
+    queued = join(anna, server, "typed", [SECRET, None, "", "", "", 5], f"waiting{route}")
+    assert [event._id for event in waiting.queue] == [queued]
+    for session in (f"waiting{route}", "bertstab"):
+        cancel = {"session_hash": session, "fn_index": number, "event_id": queued}
+        assert bert.post(f"/gradio_api/{route}", json=cancel).status_code == 200
+        assert [event._id for event in waiting.queue] == [queued]
+    if route == "cancel":
+        cancel = {"session_hash": f"waiting{route}", "fn_index": number, "event_id": queued}
+        assert anna.post("/gradio_api/cancel", json=cancel).status_code == 200
+        assert waiting.queue == []
+    else:
+        monkeypatch.undo()
+        assert SECRET in events(anna, f"waiting{route}")
+
+
 def test_her_own_tab_can_stop_it(server, anna, hers):
     stop = {"data": [], "fn_index": function(server, "stopped"), "session_hash": "annasother"}
     assert anna.post("/gradio_api/run/any", json=stop).status_code == 200

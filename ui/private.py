@@ -90,6 +90,8 @@ class Private:
                 return self._event(who, mount, name, parts, body)
             case "cancel":
                 return self._cancelled(who, mount, body)
+            case "reset":  # does nothing in Gradio today
+                return self._own_event(who, mount, _object(body))
             case "events":
                 _query(scope, "session_hash", who.user)
             case "upload" | "uploading":
@@ -140,9 +142,12 @@ class Private:
     def _cancelled(self, who: Identity, mount: str, body: bytes) -> bytes:
         said = _object(body)
         said["session_hash"] = owner_of(who.user, PAGE, _session(said.get("session_hash")))
-        event = str(said.get("event_id"))
-        if self._owner(mount, event) != who.user:
-            said["event_id"] = uuid.uuid4().hex  # over already, or another's: nothing is cancelled
+        return self._own_event(who, mount, said)
+
+    def _own_event(self, who: Identity, mount: str, said: dict[str, Any]) -> bytes:
+        """The body with an event of nobody's in the place of one that is over already, or another's."""
+        if self._owner(mount, str(said.get("event_id"))) != who.user:
+            said["event_id"] = uuid.uuid4().hex
         return json.dumps(said).encode()
 
     def _function(self, mount: str, index: Any, name: str | None) -> str:

@@ -29,12 +29,15 @@ def doctor(home: str | None, repair: bool) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @home_option
 def backup(file: Path, home: str | None) -> None:
-    """Write the library into one FILE, while it may be in use."""
+    """Write the library into one FILE, with conversations, feedback and preferences, while it may be in use.
+
+    Users, keys and settings are not in it.
+    """
     from rag.settings import load_settings
     from rag.store.index import backup as write_backup
 
-    count = write_backup(load_settings(home_of(home)), file)
-    click.echo(f"Wrote {plural(count, 'paper')} to {file}.")
+    kept = write_backup(load_settings(home_of(home)), file)
+    click.echo(f"Wrote {plural(kept.papers, 'paper')}{_with(kept.files)} to {file}.")
 
 
 @click.command()
@@ -45,5 +48,18 @@ def restore(file: Path, home: str | None) -> None:
     from rag.settings import load_settings
     from rag.store.index import restore as read_backup
 
-    count = read_backup(load_settings(home_of(home)), file)
-    click.echo(f"Restored {plural(count, 'paper')}.")
+    kept = read_backup(load_settings(home_of(home)), file)
+    click.echo(f"Restored {plural(kept.papers, 'paper')}{_with(kept.files)}.")
+    if kept.left:
+        click.echo(f"Left as it was, since the home has it already: {', '.join(_WORDS[name] for name in kept.left)}.")
+
+
+_WORDS = {
+    "conversations.sqlite": "conversations",
+    "feedback.jsonl": "feedback",
+    "preferences.json": "preferences",
+}
+
+
+def _with(files: tuple[str, ...]) -> str:
+    return f" with {', '.join(_WORDS[name] for name in files)}" if files else ""

@@ -1,4 +1,7 @@
-"""A library in one file, and back. Only the database is kept: both indexes can be made again from it."""
+"""A library in one file, and back, with what users have beside it.
+
+Of the library only the database is kept: both indexes can be made again from it.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,31 @@ import os
 import re
 import sqlite3
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from rag.errors import InputError, LibraryDamaged, LibraryEmpty, StorageError
 from rag.settings import Settings
+from rag.store.belongings import drop, pack, put_back, unpacked
 from rag.store.database import FILE_NAME, SCHEMA, SCHEMA_VERSION, Database, new_id
 from rag.store.locks import WRITE_WAIT_S, Lock
 
 TABLES = frozenset(re.findall(r"CREATE TABLE (\w+)", SCHEMA))
 
 
-def backup(settings: Settings, file: Path) -> int:
-    """Write the library under `settings.home` into `file`, while it may be in use; returns the number of papers.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a backup holds, or what a restore brought back: a number of papers, and the files of users by name."""
+
+    papers: int
+    files: tuple[str, ...]
+    left: tuple[str, ...] = ()  # files in the backup that the home had already and that were left as they are
+
+
+def backup(settings: Settings, file: Path) -> Kept:
+    """Write the library under `settings.home`, with conversations, feedback and preferences, into `file`.
+
+    The library may be in use.
 
     The file appears under its name only when it is complete. Raises LibraryEmpty, LibraryDamaged, StorageError.
     """
@@ -31,27 +47,32 @@ def backup(settings: Settings, file: Path) -> int:
             raise LibraryDamaged(f"{database.path} is damaged ({problem}); a backup of it would be too.")
         partial.unlink(missing_ok=True)
         database.copy_to(partial)
+        files = pack(settings.home, partial)
         with partial.open("rb") as written:
             os.fsync(written.fileno())
         partial.replace(file)
     except OSError as error:
         raise StorageError(f"{file} cannot be written ({error.strerror or error}).") from error
+    except sqlite3.DatabaseError as error:
+        raise StorageError(f"The backup could not be made ({error}).") from error
     finally:
         database.close()
         with suppress(OSError):  # a disk that is read-only refuses even for what is not there
             partial.unlink(missing_ok=True)
-    return _count(file)
+    return Kept(_count(file), files)
 
 
-def restore(settings: Settings, file: Path) -> int:
-    """Make the library under `settings.home` what `file`, written by `backup`, holds; returns the number of papers.
+def restore(settings: Settings, file: Path) -> Kept:
+    """Make the library under `settings.home` what `file`, written by `backup`, holds.
 
-    A damaged library that is there is moved aside. Raises InputError where `file` is no backup or where the home
+    A damaged library that is there is moved aside; conversations, feedback and preferences that are there are left as
+    they are. Raises InputError where `file` is no backup or where the home
     holds papers already, LibraryBusy, StorageError.
     """
     try:
         count = _count(file)
         _check_layout(file)
+        belongings = unpacked(file)
     except (sqlite3.Error, OSError) as error:
         raise InputError(f"{file} is no backup of a library ({error}); `abstract-qa backup FILE` writes one.") from None
     home = settings.home
@@ -59,9 +80,12 @@ def restore(settings: Settings, file: Path) -> int:
         home.mkdir(parents=True, exist_ok=True)
         with Lock(home / "write.lock").held(WRITE_WAIT_S):
             _make_way(home)
+            # Before the library: what is broken off in between can be done again, which papers would prevent.
+            written = put_back(home, belongings)
             partial = home / f"{FILE_NAME}.part"
             with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(partial)) as target:
                 source.backup(target)
+                drop(target)
                 # The indexes beside it are of another library, or not there.
                 target.execute("DELETE FROM stamps")
                 # A library of its own: on one Chroma server the two do not share a collection.
@@ -76,7 +100,7 @@ def restore(settings: Settings, file: Path) -> int:
         raise StorageError(f"{home} cannot be written ({error.strerror or error}).") from error
     except sqlite3.Error as error:
         raise StorageError(f"{home} cannot be written ({error}).") from error
-    return count
+    return Kept(count, written, tuple(name for name in belongings if name not in written))
 
 
 def _count(file: Path) -> int:
