@@ -52,7 +52,7 @@ class RunFolder:
         InputError where the folder holds something else, another run, or is in use.
         """
         self.path = path
-        self._identity = json.loads(json.dumps(identity))
+        self._identity = as_kept(identity)
         path.mkdir(parents=True, exist_ok=True)
         self._lock = filelock.FileLock(path / ".lock", timeout=0)
         try:
@@ -120,6 +120,12 @@ class RunFolder:
         return _outcomes(self.path)
 
 
+def as_kept(identity: Mapping[str, Any]) -> Json:
+    """What reading an identity back gives, to compare it with."""
+    kept: Json = json.loads(json.dumps(identity))
+    return kept
+
+
 def now() -> str:
     """The time, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -138,9 +144,14 @@ def read_info(path: Path) -> Json:
     return info
 
 
+def is_finished(path: Path) -> bool:
+    """Whether the run in the folder was scored."""
+    return (path / "scores.jsonl").is_file()
+
+
 def check_finished(path: Path) -> None:
     """Raises InputError where the run in the folder is not finished."""
-    if not (path / "scores.jsonl").is_file():
+    if not is_finished(path):
         raise InputError("the run is not finished; run the same command again to take it up.", file=str(path))
 
 

@@ -7,13 +7,14 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import prompts
 from eval import fingerprints
-from eval.folder import RunFolder, now, write_papers, write_rows
+from eval.folder import RunFolder, as_kept, is_finished, now, read_info, write_papers, write_rows
 from eval.foreign import load_set
 from eval.metrics import Outcome
 from eval.ranking import DEPTH
@@ -21,6 +22,7 @@ from eval.resolve import Finder
 from eval.result import RunResult, make_result
 from eval.sets import Item, QuestionSet, select, write_set
 from rag import answer_json
+from rag.errors import InputError
 from rag.settings import Settings
 from rag.types import Answer, Filters, Question, RankedPaper, Turn
 
@@ -136,6 +138,22 @@ def run_eval(
         write_papers(folder.path, result.papers.values())
         folder.finish(result.info)
     return result
+
+
+def unfinished(runs: Path, set_path: Path, library: EvalLibrary, options: RunOptions) -> Path | None:
+    """The newest run in the folder `runs` that `run_eval` with these options would take up; None where there is none.
+
+    Raises InputError for a set that cannot be read.
+    """
+    questions = select(load_set(set_path), limit=options.limit, kinds=options.kinds, seed=options.seed)
+    identity = as_kept(_identity(questions, library, options))
+    for info in sorted(runs.glob("*/run.json"), reverse=True):
+        folder = info.parent
+        if not is_finished(folder):
+            with suppress(InputError):  # a damaged one is none that can be taken up
+                if read_info(folder)["identity"] == identity:
+                    return folder
+    return None
 
 
 def _answer_all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from eval import run as run_module
 from eval.folder import RunFolder
 from eval.result import RunResult, load_run, to_contract_json
-from eval.run import EvalLibrary, RunOptions, RunProgress, run_eval
+from eval.run import EvalLibrary, RunOptions, RunProgress, run_eval, unfinished
 from eval.sets import Item
 from rag.errors import InputError
 from rag.types import Question
@@ -185,6 +186,25 @@ def test_cancel_ends_after_the_question_in_hand_and_the_run_can_be_taken_up(
     assert seen[-1].total == 11
     assert seen[-1].remaining is not None
     assert len(run(questions, library, RunOptions(out=tmp_path / "out")).rows) == 11
+
+
+def test_the_newest_unfinished_run_of_the_same_kind_is_found(
+    questions: Path, library: FakeLibrary, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    options = RunOptions()
+    assert unfinished(runs, questions, library, options) is None
+    cancel = threading.Event()
+    cancel.set()  # ends after the first question
+    for name in ("1-older", "2-newer"):
+        assert run_eval(questions, library, replace(options, out=runs / name), cancel=cancel) is None
+    (runs / "3-damaged").mkdir()
+    (runs / "3-damaged" / "run.json").write_text("{torn")
+    assert unfinished(runs, questions, library, options) == runs / "2-newer"
+    assert unfinished(runs, questions, library, replace(options, limit=3)) is None
+    assert unfinished(runs, questions, library, replace(options, retrieval_only=True)) is None
+    run(questions, library, replace(options, out=runs / "2-newer"))
+    assert unfinished(runs, questions, library, options) == runs / "1-older"
 
 
 def test_the_model_named_is_the_one_used(questions: Path, library: FakeLibrary) -> None:

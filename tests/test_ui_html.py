@@ -213,6 +213,26 @@ def test_what_was_searched_is_said_where_it_differs(tmp_path):
     assert 'data-act="drop-venue"' in drawn
 
 
+@pytest.mark.parametrize(
+    ("changes", "english", "chinese"),
+    [
+        ({"language": "de", "standalone": "Wie?", "search_text": "Wie?"}, "Searched as it was asked", "按原文检索"),
+        ({"standalone": "a b c d", "search_text": "a b c"}, "Only the first 71% of the question", "只检索了前 71%"),
+        ({"standalone": "a b c d", "search_text": "a b c d"}, None, None),
+        # A year that became a filter is not a question cut short.
+        ({"standalone": "a b since 2022", "search_text": "a b", "filters": Filters(year_from=2022)}, None, None),
+    ],
+)
+def test_notes_are_in_the_language_of_the_page(tmp_path, changes, english, chinese):
+    exchange = answered("How?", tmp_path)
+    question = replace(exchange.question, notes=("An English note.",), **changes)
+    for language, note in (("en", english), ("zh", chinese)):
+        drawn = exchange_html(replace(exchange, question=question), Words(language))
+        assert "An English note." not in drawn
+        assert ('<span class="aqa-note"' in drawn) == (note is not None)
+        assert note is None or note in drawn
+
+
 def test_an_exchange_is_read_back_exactly(tmp_path):
     exchange = answered("How does KiteNet steer?", tmp_path)
     again = EXCHANGE.validate_json(EXCHANGE.dump_json(exchange))

@@ -7,6 +7,7 @@ import queue
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
         gr.HTML(f"<h2>{escape(words('reports'))}</h2>")
         with gr.Row():
             first = gr.Dropdown([], label=words("runs"), value=None, scale=2, elem_id="aqa-runs")
-            second = gr.Dropdown([(words("compare_none"), "")], label=words("compare_with"), value="", scale=2)
+            second = gr.Dropdown(
+                [(words("compare_none"), "")], label=words("compare_with"), value="", scale=2, elem_id="aqa-against"
+            )
         report = gr.HTML(elem_id="aqa-evaluation-report")
         gr.HTML(f'<h2>{escape(words("feedback_heading"))}</h2><p class="aqa-note">{escape(words("feedback_hint"))}</p>')
         with gr.Row():
@@ -134,8 +137,10 @@ def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
 
 
 def run_names(folder: Path) -> list[str]:
-    """Names of the runs that have answers, newest first."""
-    return sorted((path.parent.name for path in folder.glob("*/answers.jsonl")), reverse=True)
+    """Names of the finished runs, newest first."""
+    from eval.folder import is_finished
+
+    return sorted((path.name for path in folder.glob("*") if is_finished(path)), reverse=True)
 
 
 def report_of(runs: Path, name: str, against: str | None) -> str:
@@ -160,15 +165,18 @@ def frame(document: str, words: Words) -> str:
 def evaluated(
     desk: Desk, path: Path, runs: Path, limit: int, retrieval_only: bool, words: Words, cancel: threading.Event
 ) -> Iterator[str]:
-    """Run a set, saying how it goes, until it is done or `cancel` is set."""
-    from eval.run import RunOptions, RunProgress, run_eval
+    """Run a set, saying how it goes, until it is done or `cancel` is set. A run that was stopped is taken up."""
+    from eval.run import RunOptions, RunProgress, run_eval, unfinished
 
     told: queue.Queue[Any] = queue.Queue()
     out = runs / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{path.stem[:40]}"
     options = RunOptions(retrieval_only=retrieval_only, llm=desk.llm, limit=limit or None, out=out)
 
     def work() -> None:
+        nonlocal out, options
         try:
+            out = unfinished(runs, path, desk.library, options) or out
+            options = replace(options, out=out)
             told.put(run_eval(path, desk.library, options, told.put, cancel))
         except Exception as error:  # noqa: BLE001 - told by the one who waits, who must not wait for ever
             told.put(error)

@@ -69,7 +69,7 @@ def _notes(exchange: Exchange, words: Words) -> str:
         named = words("language_zh") if question.language == "zh" else words("language_other")
         searched = words("language_note", language=named, text=question.search_text)
         chips.append(f'<span class="aqa-chip"><bdi>{escape(searched)}</bdi></span>')
-    said = [f'<span class="aqa-note" dir="auto">{escape(note)}</span>' for note in _other_notes(question)]
+    said = [f'<span class="aqa-note" dir="auto">{escape(note)}</span>' for note in _other_notes(question, words)]
     return f'<p class="aqa-notes">{"".join(chips + said)}</p>' if chips or said else ""
 
 
@@ -85,10 +85,15 @@ def _filter_labels(filters: Filters) -> Mapping[str, str]:
     return labels
 
 
-def _other_notes(question: Question) -> list[str]:
-    """The notes that the chips do not say already: the question as searched, its filters, its English."""
-    told = (question.standalone, question.search_text)
-    return [note for note in question.notes if not any(text in note for text in told) and not question.filters]
+def _other_notes(question: Question, words: Words) -> list[str]:
+    """What the chips do not say, in the page's language: that it was not translated, that not all was searched."""
+    said: list[str] = []
+    alone, searched = question.standalone.strip(), question.search_text.strip()
+    if question.language != "en" and searched == alone:
+        said.append(words("not_translated"))
+    elif not question.filters and len(searched) < len(alone) and alone.startswith(searched):
+        said.append(words("searched_part", share=f"{len(searched) / len(alone):.0%}"))
+    return said
 
 
 def _chip(text: str, action: str, act: str) -> str:
