@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from rag.cli import cli
 from rag.errors import ModelCorrupt
@@ -20,6 +23,33 @@ ROOT = Path(__file__).parent.parent
 def pins(name: str) -> dict[str, str]:
     text = (ROOT / name).read_text(encoding="utf-8")
     return {found[1].lower(): found[2] for found in re.finditer(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)}
+
+
+def needed(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
+    """Names of all packages that one needs here, those it needs through others too."""
+    found: set[str] = set()
+    rest = [(name, extras)]
+    while rest:
+        one, chosen = rest.pop()
+        for text in requires(one) or ():
+            wanted = Requirement(text)
+            marker = wanted.marker
+            if marker and not any(marker.evaluate({"extra": extra}) for extra in ("", *chosen)):
+                continue
+            if (key := canonicalize_name(wanted.name)) not in found:
+                found.add(key)
+                rest.append((key, frozenset(wanted.extras)))
+    return found
+
+
+@pytest.mark.parametrize("extras", [frozenset(), frozenset({"dev", "bench"})])
+def test_every_package_that_is_needed_is_pinned(extras: frozenset[str]) -> None:
+    pinned = {canonicalize_name(name) for name in pins("constraints.txt")}
+    hashed = {canonicalize_name(name) for name in pins("requirements-hashes.txt")}
+    wanted = needed("abstract-qa", extras) - {"setuptools"}  # a new environment of Python 3.11 has it
+    assert {"gradio", "matplotlib", "starlette"} <= wanted
+    assert wanted - pinned == set()
+    assert wanted - hashed == set(BUILT_MANY_WAYS)
 
 
 def test_every_hash_is_of_the_pinned_version() -> None:
