@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.search.owning import names_asked, owned, owns
+from rag.search.owning import called, names_asked, owned, owns
 from rag.types import Paper
 
 
@@ -43,6 +43,36 @@ def test_only_certain_names_of_a_question_count():
     assert names_asked("how deep is the lake") == ()
 
 
-def test_any_of_several_names_will_do():
-    assert owned(paper("OwlNet: Seeing at Night"), ("Other", "OwlNet"))
-    assert not owned(paper("OwlNet: Seeing at Night"), ())
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("OwlNet: Seeing at Night", "How does OwlNet see, and Other?"),
+        ("Heron: A Patient Hunter", "What is Heron good at?"),
+        ("Heron: A Patient Hunter", "what is heron"),
+        ("Heron: A Patient Hunter", "Tell me about heron's diet"),
+        ("Great Owl Kingdoms", "How do GOKs work?"),
+        ("The Owl Sees You", "What does the owl sees you propose?"),
+    ],
+)
+def test_a_question_says_a_papers_name(title: str, text: str):
+    assert owned(paper(title), text)
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("OwlNet: Seeing at Night", "How do owls see?"),
+        ("Heron: A Patient Hunter", "Where does a heron hunt?"),
+        ("Heron: A Patient Hunter", "What is Heron-2 good at?"),
+        ("Heron: A Patient Hunter", "What are Herons good at?"),
+        ("A Patient Hunter of the Lake: Heron", "What is a patient hunter?"),
+        ("Owls", "What are Owls?"),
+    ],
+)
+def test_a_question_does_not_say_a_papers_name(title: str, text: str):
+    assert not called(paper(title), text)
+
+
+def test_an_abstract_that_begins_with_what_a_name_does_is_its_own():
+    assert owns(paper("Seeing at Night", "OwlNet learns to see."), "OwlNet")
+    assert not owns(paper("Seeing at Night", "OwlNet has become a habit."), "OwlNet")

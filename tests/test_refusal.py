@@ -4,6 +4,7 @@ from dataclasses import astuple, replace
 
 import pytest
 
+from rag.answering import refusal
 from rag.answering.details import asked_for, untold
 from rag.answering.evidence import select
 from rag.answering.refusal import (
@@ -63,6 +64,28 @@ def test_a_question_the_library_answers_goes_on(text: str) -> None:
 @pytest.mark.parametrize("text", ["Who won the football cup?", "How tall is Mount Everest?"])
 def test_a_question_off_topic_is_refused(text: str) -> None:
     assert not near(ask(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "refused_for"),
+    [
+        ("How does KettleNet do at chess?", "at chess"),
+        ("What does KettleNet say about protein folding?", "about protein folding"),
+        ("How does KettleNet do on public kettles?", None),  # its abstract has the words
+        ("What does KettleNet do in practice?", None),  # asks for nothing in particular
+        ("Does KettleNet outperform SteamCast?", None),
+    ],
+)
+def test_what_a_named_paper_never_speaks_of_is_refused(
+    text: str, refused_for: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refusal, "NEAR_ENOUGH", 0.6)  # the fake's vectors have few dimensions to be apart in
+    question, index = ask(text), FakeIndex(PAPERS)
+    ranked = index.ranked(question)
+    verdict = decide(question, ranked, select(question, ranked, index, 8), index)
+    assert verdict.near == (refused_for is None), verdict
+    if refused_for is not None:
+        assert f"says nothing that answers “{refused_for}”" in verdict.reason
 
 
 def test_a_refusal_says_what_was_looked_for_and_what_is_missing() -> None:

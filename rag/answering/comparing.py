@@ -39,11 +39,10 @@ def sides(asked: Question, ranked: Sequence[RankedPaper], found: Sequence[Eviden
         options = [hit for hit in ranked if hit.rank not in taken and any(piece.n == hit.rank for piece in found)]
         if not options:
             break
-        asked_names = names_asked(part)
         best = max(
             options,
             key=lambda hit: (
-                owned(hit.paper, asked_names),
+                owned(hit.paper, part),
                 len(wanted & stems(f"{hit.paper.title} {hit.paper.abstract}")),
                 -hit.rank,
             ),
@@ -63,7 +62,7 @@ def missing(asked: Question, ranked: Sequence[RankedPaper]) -> tuple[str, ...]:
     absent = []
     for part in asked.parts:
         wanted = names_asked(part)
-        own = any(owned(hit.paper, wanted) or _titled(hit.paper, wanted) for hit in ranked)
+        own = any(owned(hit.paper, part) or _titled(hit.paper, wanted) for hit in ranked)
         if wanted and not own:
             absent.append(part)
     return tuple(absent)

@@ -102,6 +102,15 @@ _DETAILS = (
         r"github (?:repo|link|page)",
         r"https?:|www\.|github|available|code\b|website|project page",
     ),
+    # Where the record of the paper does not say it (see `record`), the abstract hardly does.
+    _detail(
+        r"when (?:was|is|did|were)\b[^?]*\b(?:published|presented|written)\b|(?:which|what) year\b[^?]*\bpublished\b",
+        r"\b(?:19|20)\d\d\b",
+    ),
+    _detail(
+        r"where (?:was|is|did|were)\b[^?]*\b(?:published|presented)\b|(?:which|what) (?:venue|conference|journal)\b",
+        r"\b(?:published (?:in|at|by)|proceedings|conference|journal|accepted)\b",
+    ),
 )
 # A score is told where the abstract has the same one with a number.
 _SCORE = re.compile(

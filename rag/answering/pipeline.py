@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import prompts
-from rag.answering import comparing, compose, evidence, premise, prompting, refusal
+from rag.answering import comparing, compose, evidence, premise, prompting, record, refusal
 from rag.answering.citing import Numbering
 from rag.answering.verify import Verifier
 from rag.errors import GenerationError
@@ -138,11 +138,16 @@ class Answerer:
         yield Sources(ranked)
         found = evidence.select(asked, ranked, self._index, self._settings.evidence_sentences, vector)
         yield EvidenceFound(found)
+        numbering = Numbering({hit.rank: hit.paper for hit in ranked})
+        if (recorded := record.sentence(asked, ranked)) is not None:
+            told = numbering.number(recorded)
+            yield SentenceChecked(told)
+            yield Done(self._answer(asked, "answered", [told], numbering, ranked, clock))
+            return
         verdict = refusal.decide(asked, ranked, found, self._index, vector)
         if not verdict.near:
             yield from self._abstain(asked, verdict.reason, ranked, clock)
             return
-        numbering = Numbering({hit.rank: hit.paper for hit in ranked})
         sentences: list[AnswerSentence] = []
         for event in self._sentences(asked, ranked, found, verdict.probability, numbering, clock, cancel, owner):
             if isinstance(event, SentenceChecked):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
 from rag.answering.claims import names
@@ -11,11 +10,14 @@ from rag.types import Paper
 
 # A name made of the first letters of a title has at least so many.
 _SHORTEST_INITIALISM = 3
+_MOST_HEAD_WORDS = 3
+_ABOUT = r"^\W*(?:what(?:'s| is| does| are)|how (?:does|do|is|good is|well does)|explain|tell me about|describe) "
 _SMALL_WORDS = frozenset(
     ("a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "via", "with")
 )
 
 
+@lru_cache(maxsize=256)
 def names_asked(text: str) -> tuple[str, ...]:
     """The names in a question that can have an owner: acronyms, CamelCase, words with digits; each once."""
     return tuple(dict.fromkeys(name.text for name in names(text) if name.sure))
@@ -28,16 +30,39 @@ def owns(paper: Paper, name: str) -> bool:
     begins by saying what it is, or when the abstract proposes it.
     """
     head, introduced = _patterns(name)
+    singular = name[:-1] if name.endswith("s") and name[:-1].isupper() else name
     return (
         head.search(paper.title) is not None
-        or _initials(paper.title) == name
+        or _initials(paper.title) == singular
         or introduced.search(paper.abstract) is not None
     )
 
 
-def owned(paper: Paper, wanted: Sequence[str]) -> bool:
-    """Whether `paper` owns any of the names."""
-    return any(owns(paper, name) for name in wanted)
+def owned(paper: Paper, text: str) -> bool:
+    """Whether `text` says a name that `paper` owns, the short name its title begins with, or its title."""
+    return bool(called(paper, text)) or any(owns(paper, name) for name in names_asked(text))
+
+
+def called(paper: Paper, text: str) -> str:
+    """What `text` calls `paper` by: its title, or the name before the title's colon; empty where it does neither."""
+    title = " ".join(paper.title.split()).rstrip(".")
+    if title.count(" ") >= 2 and title.casefold() in text.casefold():
+        return title
+    head = _head(title)
+    if not head:
+        return ""
+    # A word of the language that is a name too ("Mamba", "CLIP") is told from it by its capitals, or by how one asks.
+    exact = rf"{re.escape(head)}(?![\w-])"
+    said = re.search(rf"(?<![\w-]){exact}", text) or re.search(rf"{_ABOUT}{exact}", text, re.I)
+    return head if said else ""
+
+
+@lru_cache(maxsize=8192)
+def _head(title: str) -> str:
+    """The name of up to three words before the colon of a title; empty where there is none."""
+    head, colon, rest = title.partition(":")
+    head = head.strip()
+    return head if colon and rest.strip() and head[:1].isupper() and head.count(" ") < _MOST_HEAD_WORDS else ""
 
 
 @lru_cache(maxsize=1024)
@@ -46,7 +71,9 @@ def _patterns(name: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     proposes = r"(?:propos|introduc|present|develop|call|nam|term|dub|creat|releas|construct|design)(?:e|es|ed|ing|s)?"
     return (
         re.compile(rf"^\W*{exact}\s*(?:[:(–—]|$)|\({re.escape(name)}s?\)"),
-        re.compile(rf"^{exact}\s+(?:is|are|was)\b|\b{proposes}\b(?:\s+[^\s.;]+){{0,6}}?\s+\W?{exact}"),
+        re.compile(
+            rf"^{exact}\s+(?!(?:has|was)\b)(?-i:[a-z][a-z-]*)(?<!ss)(?:s|are)\b|\b{proposes}\b(?:\s+[^\s.;]+){{0,6}}?\s+\W?{exact}"
+        ),
     )
 
 

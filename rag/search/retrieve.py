@@ -25,7 +25,7 @@ from rag.models.cross_encoder import Reranker
 from rag.question.language import ENGLISH
 from rag.question.understand import understand
 from rag.search.fusion import NAMES, Features, weights
-from rag.search.owning import names_asked, owned
+from rag.search.owning import owned
 from rag.search.rerank import Match, match, phrases, query_terms, size
 from rag.settings import Settings
 from rag.store.index import Index
@@ -38,7 +38,7 @@ DEPTH = 80  # candidates that the second stage looks at
 FIRST = 4  # features that the first stage knows: whole, sentence, title, bm25
 # What a paper gains whose name a question about it says, in the unit of the scores: enough to pass one that speaks of
 # it often. A question that looks for a paper may name what that paper only uses, and gets none of it.
-OWNED = 3.0
+OWNED = 6.0
 LAST_SHARE = 0.7  # of the last BM25 of a full list, what a paper not in the list is taken to have
 FEEDBACK = 10  # of them, those whose centre the others are compared with
 
@@ -174,8 +174,8 @@ class Searcher:
         centred = _feedback(stored, chosen) if len(rows) >= n else np.zeros(len(chosen))
         table = table[chosen]
         table[:, FIRST:] = np.column_stack([phrased, centred, np.array([_numbers(each) for each in matches])])
-        wanted = names_asked(asked.search_text) if asked.kind in ("fact", "compare") else ()
-        scores = table @ self._weights.rank + OWNED * np.array([owned(paper, wanted) for paper in here], np.float32)
+        called = asked.search_text if asked.kind in ("fact", "compare") else ""
+        scores = table @ self._weights.rank + OWNED * np.array([owned(paper, called) for paper in here], np.float32)
         probabilities = self._weights.probability(table)
         scored = [
             Scored(
