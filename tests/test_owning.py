@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.search.owning import called, names_asked, owned, owns
+from rag.search.owning import called, names_asked, owned, owners, owns
 from rag.types import Paper
 
 
@@ -76,3 +76,14 @@ def test_a_question_does_not_say_a_papers_name(title: str, text: str):
 def test_an_abstract_that_begins_with_what_a_name_does_is_its_own():
     assert owns(paper("Seeing at Night", "OwlNet learns to see."), "OwlNet")
     assert not owns(paper("Seeing at Night", "OwlNet has become a habit."), "OwlNet")
+
+
+def test_a_question_about_few_papers_has_owners_and_a_description_none():
+    owls = [paper(f"OwlNet: Part {number}") for number in range(4)]
+    other = paper("Herons")
+    assert owners([other, *owls[:3]], "How does OwlNet see?") == [False, True, True, True]
+    assert owners([other, *owls], "How does OwlNet see?") == [False] * 5
+    described = (
+        "A study of night birds that compares wing shapes, feathers, claws and hearing with OwlNet over seven winters"
+    )
+    assert owners([owls[0]], described) == [False]

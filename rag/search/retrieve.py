@@ -25,7 +25,7 @@ from rag.models.cross_encoder import Reranker
 from rag.question.language import ENGLISH
 from rag.question.understand import understand
 from rag.search.fusion import NAMES, Features, weights
-from rag.search.owning import owned
+from rag.search.owning import owners
 from rag.search.rerank import Match, match, phrases, query_terms, size
 from rag.settings import Settings
 from rag.store.index import Index
@@ -175,7 +175,7 @@ class Searcher:
         table = table[chosen]
         table[:, FIRST:] = np.column_stack([phrased, centred, np.array([_numbers(each) for each in matches])])
         called = asked.search_text if asked.kind in ("fact", "compare") else ""
-        scores = table @ self._weights.rank + OWNED * np.array([owned(paper, called) for paper in here], np.float32)
+        scores = table @ self._weights.rank + OWNED * np.array(owners(here, called), np.float32)
         probabilities = self._weights.probability(table)
         scored = [
             Scored(
