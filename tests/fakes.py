@@ -118,16 +118,13 @@ class FakeChatModel(BaseChatModel):
 
     `script` holds one reply a call, the last one again and again: a string (streamed word by word), a list of pieces
     (streamed as they are; an exception among them is raised in its place), or a function of the messages. `calls`
-    records every call; `closed_early` counts streams that their consumer closed before the end. `likelihoods` are
-    the answers of `yes_no_likelihood` in turn.
+    records every call; `closed_early` counts streams that their consumer closed before the end.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     script: list[Any] = Field(default_factory=lambda: ["I do not know."])
-    likelihoods: list[float] = Field(default_factory=lambda: [0.5])
     calls: list[ChatCall] = Field(default_factory=list)
-    yes_no_prompts: list[str] = Field(default_factory=list)
     closed_early: int = 0
     _turn: int = PrivateAttr(default=0)
 
@@ -137,10 +134,6 @@ class FakeChatModel(BaseChatModel):
 
     def get_num_tokens(self, text: str) -> int:
         return len(_TOKEN.findall(text))
-
-    def yes_no_likelihood(self, prompt: str) -> float:
-        self.yes_no_prompts.append(prompt)
-        return self.likelihoods[min(len(self.yes_no_prompts), len(self.likelihoods)) - 1]
 
     def _pieces(self, messages: list[BaseMessage]) -> list[Piece]:
         reply: Reply = self.script[min(self._turn, len(self.script) - 1)]

@@ -307,11 +307,6 @@ def test_a_reply_ends_where_the_models_reach_ends(tiny: TransformersChat) -> Non
     assert found.usage_metadata["total_tokens"] <= 512
 
 
-def test_yes_and_no(tiny: TransformersChat) -> None:
-    assert tiny.yes_no_likelihood("yes?") > 0.9
-    assert tiny.yes_no_likelihood("no?") < 0.1
-
-
 def test_earlier_turns_are_part_of_the_prompt(tiny: TransformersChat) -> None:
     short = reply(tiny, ask("count"), max_new_tokens=1)
     talk = [*ask("yes?"), AIMessage("Yes"), HumanMessage("count")]

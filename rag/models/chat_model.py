@@ -44,8 +44,6 @@ GRACE_S = 30.0
 _POLL_S = 0.1
 # Ends of a turn in the families of models that name only one of them in their configuration.
 _END_OF_TURN = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>")
-_YES = ("Yes", "yes", " Yes", " yes", "YES")
-_NO = ("No", "no", " No", " no", "NO")
 
 
 @dataclass(slots=True)
@@ -115,18 +113,6 @@ class TransformersChat(BaseChatModel):
         """
         messages = [*([SystemMessage(system)] if system else []), HumanMessage("a")]
         self.invoke(messages, max_new_tokens=2)
-
-    def yes_no_likelihood(self, prompt: str) -> float:
-        """Share of "yes" among "yes" and "no" as the reply's first token, 0 to 1, from one forward pass."""
-        import torch
-
-        ids = self._template.render([{"role": "user", "content": prompt}])
-        with self._turns.line_up() as place, torch.no_grad():
-            place.wait()
-            table = torch.tensor([ids], device=self._model.device)
-            logits = self._model(table, logits_to_keep=1).logits[0, -1].float()
-        yes, no = (logits[sorted(self._first_tokens(words))].logsumexp(0) for words in (_YES, _NO))
-        return float(torch.sigmoid(yes - no))
 
     def _stream(
         self,
@@ -310,9 +296,6 @@ class TransformersChat(BaseChatModel):
                 self._model(torch.tensor([ids[:kept]], device=self._model.device), cache=cache, logits_to_keep=1)
             self._prefix = (key, cache)
         return self._prefix[1]
-
-    def _first_tokens(self, words: tuple[str, ...]) -> set[int]:
-        return {int(self._tokenizer(word, add_special_tokens=False)["input_ids"][0]) for word in words}
 
 
 def _held_back(text: str, stop: tuple[str, ...] | list[str]) -> int:
