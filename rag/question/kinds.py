@@ -94,6 +94,12 @@ _COMPARE = (
         (?:区别|不同|差异|差别|异同)[^，。]{0,4}$"""
     ),
 )
+# "Which method works on graphs" asks for no works.
+_WORKS_VERB = re.compile(
+    r"(?<=\w )works(?=\s*(?:$|[?.!]|\s(?:best|well|better|worst|poorly|fastest|under|when|if|without)\b))"
+    r"|(?P<subject>\b(?:method|model|approach|algorithm|optimi[sz]er|technique|network|system|strategy|loss) )works\b",
+    re.IGNORECASE,
+)
 _SIDE_WORDS = 8
 _SIDE_CHARACTERS = 90
 _TAIL = re.compile(
@@ -111,6 +117,7 @@ def kind_of(text: str) -> tuple[Kind, tuple[str, ...]]:
     """The kind of the question `text`, and the sides where it is a comparison (else empty)."""
     if sides := _sides(text):
         return "compare", sides
+    text = _WORKS_VERB.sub(lambda found: f"{found['subject'] or ''}operates", text)
     rules: tuple[tuple[Kind, re.Pattern[str]], ...] = (
         ("count", _COUNT),
         ("overview", _OVERVIEW),
