@@ -62,11 +62,11 @@ def owners(papers: Sequence[Paper], text: str) -> list[bool]:
 
 def called(paper: Paper, text: str) -> str:
     """What `text` calls `paper` by: its title, or the name before the title's colon; empty where it does neither."""
-    title = " ".join(paper.title.split()).rstrip(".")
-    if title.count(" ") >= 2 and title.casefold() in text.casefold():
+    title, head = _spoken(paper.title)
+    said = text.casefold()
+    if title and title.casefold() in said:
         return title
-    head = _head(title)
-    if not head:
+    if not head or head.casefold() not in said:
         return ""
     # A word of the language that is a name too ("Mamba", "CLIP") is told from it by its capitals, or by how one asks.
     exact = rf"{re.escape(head)}(?![\w-])"
@@ -75,11 +75,15 @@ def called(paper: Paper, text: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def _head(title: str) -> str:
-    """The name of up to three words before the colon of a title; empty where there is none."""
+def _spoken(title: str) -> tuple[str, str]:
+    """What a paper may be called by: its title, of three words or more, and the name of up to three words before its
+    colon; each empty where there is none.
+    """
+    title = " ".join(title.split()).rstrip(".")
     head, colon, rest = title.partition(":")
     head = head.strip()
-    return head if colon and rest.strip() and head[:1].isupper() and head.count(" ") < _MOST_HEAD_WORDS else ""
+    named = bool(colon and rest.strip()) and head[:1].isupper() and head.count(" ") < _MOST_HEAD_WORDS
+    return title if title.count(" ") >= 2 else "", head if named else ""
 
 
 @lru_cache(maxsize=1024)
