@@ -63,10 +63,10 @@ def owners(papers: Sequence[Paper], text: str) -> list[bool]:
 def called(paper: Paper, text: str) -> str:
     """What `text` calls `paper` by: its title, or the name before the title's colon; empty where it does neither."""
     title, head = _spoken(paper.title)
-    said = text.casefold()
-    if title and title.casefold() in said:
+    lower = text.casefold()
+    if title and title.casefold() in lower:
         return title
-    if not head or head.casefold() not in said:
+    if not head or head.casefold() not in lower:
         return ""
     # A word of the language that is a name too ("Mamba", "CLIP") is told from it by its capitals, or by how one asks.
     exact = rf"{re.escape(head)}(?![\w-])"
