@@ -70,3 +70,18 @@ def test_what_the_model_wrote_gives_way_to_a_quotation():
     (quoted,) = instead(ASKED, (piece(1, "Decisive."), piece(1, "Lesser.")))
     assert quoted.text == "“Decisive.”"
     assert instead(ASKED, ()) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("How does it boil?", ("“Best.”", "“Next.”")),
+        ("Why does it boil?", ("“Best.”", "“Next.”")),
+        ("它是怎么工作的？", ("“Best.”", "“Next.”")),
+        ("What is the boiling rate?", ("“Best.”",)),  # a number is one sentence
+        ("Does it boil?", ("“Best.”",)),
+    ],
+)
+def test_what_is_to_be_explained_is_quoted_twice_from_one_paper(text: str, quoted: tuple[str, ...]):
+    pieces = (piece(1, "Best."), piece(2, "Of another paper."), piece(1, "Next."), piece(1, "Third."))
+    assert tuple(one.text for one in instead(Question(text, text, text), pieces)) == quoted

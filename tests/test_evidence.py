@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.answering.evidence import MOST_TOKENS, asks_number, decisive, neutralise, question_terms, select, tokens
-from rag.types import Evidence, Kind, Question, Span
+from rag.types import Evidence, Kind, Paper, Question, Span
 from tests.fakes_answers import CHESS, GARDEN, KETTLE, PAPERS, FakeIndex, ask
 
 
@@ -174,3 +174,21 @@ def test_a_question_for_yes_or_no_is_answered_by_what_came_out() -> None:
     best = decisive(ask("Does tea delay trains?"), pieces)
     assert best is not None
     assert best.span == spans[2]
+
+
+def test_a_paper_that_speaks_of_itself_leads_not_back() -> None:
+    own = [
+        Evidence(1, "p", Span(0, len(text), text), 1.0) for text in ("This paper boils tea.", "Tea was cold before.")
+    ]
+    best = decisive(ask("How is tea made?"), own)
+    assert best is not None
+    assert best.span.text == "This paper boils tea."
+
+
+def test_a_question_in_an_abstract_is_not_what_answers() -> None:
+    asked_in_it = "How can kettles boil tea water when no fire is there?"
+    paper = Paper("p9", "Tea", f"{asked_in_it} Stones heated in the sun boil the tea water of kettles.")
+    index = FakeIndex([paper])
+    question = ask("How can kettles boil tea water?")
+    first, *_ = select(question, index.ranked(question), index, 2)
+    assert first.span.text != asked_in_it

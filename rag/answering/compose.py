@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rag.answering.evidence import decisive
+from rag.answering.evidence import asks_number, decisive
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
 QUOTED = 3
 _END = re.compile(r"(?P<end>[.!?。！？]+)$")
+_EXPLAIN = re.compile(
+    r"^\W*(?:how (?:do|does|did|is|are|can)|why|explain|describe|tell me|what (?:is|are|does|do|problem|makes?))\b|"
+    r"如何|怎[么样]|为什么|为何|什么是|是什么|解释|介绍",
+    re.I,
+)
 # A second paper is worth naming for a which-question when it is about as relevant as the first.
 _AS_RELEVANT = 0.85
 
@@ -50,11 +55,18 @@ def from_evidence(
 
 
 def instead(asked: Question, evidence: Sequence[Evidence]) -> tuple[AnswerSentence, ...]:
-    """What stands where nothing that the model wrote held: the decisive sentence, in quotation marks."""
+    """What stands where nothing that the model wrote held: the decisive sentence, in quotation marks.
+
+    Where something is to be explained, the next best of the same paper follows.
+    """
     if asked.kind == "compare":
         return tuple(_quoted(piece) for piece in _first_of_each(evidence))
     best = decisive(asked, evidence)
-    return () if best is None else (_quoted(best),)
+    if best is None:
+        return ()
+    more = [piece for piece in evidence if piece.n == best.n and piece.span != best.span]
+    explained = not asks_number(asked.search_text) and any(map(_EXPLAIN.search, (asked.search_text, asked.standalone)))
+    return tuple(_quoted(piece) for piece in [best, *(more[:1] if explained else [])])
 
 
 def correction(asked: Question, piece: Evidence) -> AnswerSentence:

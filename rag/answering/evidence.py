@@ -37,7 +37,8 @@ _NAMING = 0.15
 # What a sentence gains when its paper is the one that the question calls by its name.
 _CALLED = 0.3
 _LEADS_BACK = re.compile(
-    r"^(?:it|its|they|their|this|these|those|such|he|she|the (?:former|latter|two|first|second)|both|here|in this way|"
+    r"^(?:it|its|they|their|this(?! (?:paper|work|study|article|survey|review)\b)|"
+    r"these|those|such|he|she|the (?:former|latter|two|first|second)|both|here|in this way|"
     r"moreover|furthermore|additionally|in addition|specifically|in particular|also)\b",
     re.I,
 )
@@ -214,7 +215,8 @@ def _prior(asked: Question, sentence: str) -> float:
     which-questions over the seed lists 15 are then given such a sentence, 9 without.
     """
     question = asked.text
-    gain = 0.0
+    # A question that the abstract opens with is no answer to one.
+    gain = -0.3 if sentence.rstrip().endswith(("?", "？")) else 0.0
     if asked.kind in ("which", "compare"):
         gain += 0.25 if _INTRODUCES.search(sentence) else 0.12 if _OWN.search(sentence) else 0.0
         gain -= 0.2 if _BACKGROUND.search(sentence) else 0.0
