@@ -69,6 +69,8 @@ def test_in_chinese(text: str, said: str) -> None:
         "When was Heron's code released?",
         "Where can I find the data of Heron?",
         "Who reviewed the Heron paper?",
+        "Who introduced Heron to ponds?",
+        "When was Heron published in Chinese?",
         "Who wrote Newt?",  # its record has no authors
         "When was Newt published?",
         "Where was Newt published?",

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from rag.search.owning import owned
+from rag.search.owning import called, names_asked, owned, owns
+from rag.texts.terms import content, listed, stem, stems
 from rag.types import AnswerSentence, Paper, Question, RankedPaper
 
 Field = Literal["authors", "year", "venue"]
@@ -36,6 +37,14 @@ _PATTERNS: dict[Field, str] = {
     ),
 }
 _ASKED = {name: re.compile(pattern, re.I) for name, pattern in _PATTERNS.items()}
+_OF_RECORDS = frozenset(
+    stem(word)
+    for word in listed(
+        "year venue conference journal proceedings published publish publication released written wrote write "
+        "authored inventor inventors invent invented created came come out first last lead senior names list "
+        "appeared appear posted idea whose"
+    )
+)
 # What comes with a paper has a place and a day of its own.
 _BESIDE = re.compile(
     r"\b(?:codes?|data|datasets?|corpus|benchmarks?|weights|checkpoints?|software|repositor(?:y|ies)|github|website)\b|"
@@ -62,10 +71,17 @@ def sentence(question: Question, ranked: Sequence[RankedPaper]) -> AnswerSentenc
         return None
     text = f"{question.standalone} {question.search_text}"
     hit = next((hit for hit in ranked if owned(hit.paper, text)), None)
-    if hit is None:
+    if hit is None or _asks_more(question.search_text, hit.paper):
         return None
     said = _said(hit.paper, wanted, question.language == "zh")
     return None if said is None else AnswerSentence(said, (hit.rank,), "supported", ())
+
+
+def _asks_more(text: str, paper: Paper) -> bool:
+    """Whether `text` has telling words beside those that name `paper` and ask for its record ("to ponds")."""
+    names = [called(paper, text), *(name for name in names_asked(text) if owns(paper, name))]
+    known = _OF_RECORDS.union(*(stems(name) for name in names))
+    return any(word.weight == 1.0 and word.stem not in known for word in content(text))
 
 
 def _said(paper: Paper, wanted: Field, chinese: bool) -> str | None:
