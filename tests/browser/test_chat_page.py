@@ -48,6 +48,7 @@ def test_stop_stops_the_writing(opened, served):
     page.locator("#aqa-box .stop-button").click()
     page.locator("#aqa-live [data-state=stopped]").wait_for()
     assert served.library.cancelled.wait(5)
+    page.locator("#aqa-box .submit-button").wait_for()  # until then Enter sends nothing
     ask(page, "How does KiteNet steer?")
 
 
