@@ -1,9 +1,9 @@
-"""Backups hold what users have beside the library, and nothing that is secret."""
+"""Backups hold the library and what users have beside it, and nothing that is secret; restoring overwrites nothing."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -11,17 +11,27 @@ import pytest
 from click.testing import CliRunner
 
 from rag.cli import cli
-from rag.errors import InputError, StorageError
+from rag.errors import InputError, LibraryEmpty, StorageError
 from rag.settings import Settings
 from rag.store.backup import backup, restore
+from rag.store.index import Index
 from rag.types import Filters
+from tests.fakes import FakeEncoder
 from tests.library import fill, in_step, opened, paper
 from ui.accounts import Accounts
 from ui.conversations import Conversations
 from ui.exchange import new_exchange
 from ui.preferences import Preferred
 
+COUNT = 24
 BELONGINGS = ("conversations.sqlite", "feedback.jsonl", "preferences.json")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    with opened(tmp_path / "whole") as index:
+        fill(index, [paper(number) for number in range(COUNT)])
+        yield index
 
 
 @pytest.fixture
@@ -43,6 +53,46 @@ def asked(home: Path) -> str:
         begun = kept.begin("anna", "Why do kites fly?")
         kept.save("anna", begun.with_exchange(new_exchange("Why do kites fly?", Filters())))
     return begun.conversation_id
+
+
+def test_a_restored_backup_is_the_library(index: Index, tmp_path: Path) -> None:
+    assert backup(index.settings, tmp_path / "kept.sqlite").papers == COUNT
+    papers = index.papers(index.rows())
+    there = Settings(home=tmp_path / "there")
+    assert restore(there, tmp_path / "kept.sqlite").papers == COUNT
+    encoder = FakeEncoder(dimension=64)
+    with Index.open(there, encoder) as restored:
+        assert restored.papers(restored.rows()) == papers
+        assert restored.manifest.library != index.manifest.library
+        assert restored.lexical("devicek", 1)
+        assert encoder.calls == []
+        in_step(restored)
+
+
+def test_restore_does_not_overwrite_papers(index: Index, tmp_path: Path) -> None:
+    backup(index.settings, tmp_path / "kept.sqlite")
+    with pytest.raises(InputError, match=f"{COUNT} papers already"):
+        restore(index.settings, tmp_path / "kept.sqlite")
+
+
+def test_restore_moves_a_damaged_library_aside(index: Index, tmp_path: Path) -> None:
+    backup(index.settings, tmp_path / "kept.sqlite")
+    home = tmp_path / "torn"
+    home.mkdir()
+    (home / "library.sqlite").write_text("no database " * 1000)
+    assert restore(Settings(home=home), tmp_path / "kept.sqlite").papers == COUNT
+    assert (home / "library.sqlite.damaged-1").read_text().startswith("no database")
+    with opened(home) as restored:
+        in_step(restored)
+
+
+def test_backup_and_restore_refuse_what_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(LibraryEmpty):
+        backup(Settings(home=tmp_path / "none"), tmp_path / "kept.sqlite")
+    (tmp_path / "letter").write_text("Dear Sir or Madam")
+    with pytest.raises(InputError, match="no backup"):
+        restore(Settings(home=tmp_path / "home"), tmp_path / "letter")
+    assert not (tmp_path / "kept.sqlite").exists()
 
 
 def test_what_users_have_comes_back_as_it_was(home: Path, asked: str, tmp_path: Path) -> None:

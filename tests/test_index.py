@@ -13,10 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag.errors import EmbedderMismatch, InputError, LibraryBusy, LibraryDamaged, LibraryEmpty, StorageError
+from rag.errors import EmbedderMismatch, LibraryBusy, LibraryDamaged, StorageError
 from rag.ingest.prepare import prepare
-from rag.settings import Settings
-from rag.store.backup import backup, restore
 from rag.store.index import Index, PreparedPaper
 from rag.store.locks import Lock
 from rag.store.records import FloatArray, Order
@@ -514,49 +512,6 @@ def test_a_home_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="--home"):
         opened(tmp_path / "file" / "home")
-
-
-# Backup
-
-
-def test_a_restored_backup_is_the_library(index: Index, tmp_path: Path) -> None:
-    assert backup(index.settings, tmp_path / "kept.sqlite").papers == COUNT
-    papers = index.papers(index.rows())
-    there = Settings(home=tmp_path / "there")
-    assert restore(there, tmp_path / "kept.sqlite").papers == COUNT
-    encoder = FakeEncoder(dimension=64)
-    with Index.open(there, encoder) as restored:
-        assert restored.papers(restored.rows()) == papers
-        assert restored.manifest.library != index.manifest.library
-        assert restored.lexical("devicek", 1)
-        assert encoder.calls == []
-        in_step(restored)
-
-
-def test_restore_does_not_overwrite_papers(index: Index, tmp_path: Path) -> None:
-    backup(index.settings, tmp_path / "kept.sqlite")
-    with pytest.raises(InputError, match=f"{COUNT} papers already"):
-        restore(index.settings, tmp_path / "kept.sqlite")
-
-
-def test_restore_moves_a_damaged_library_aside(index: Index, tmp_path: Path) -> None:
-    backup(index.settings, tmp_path / "kept.sqlite")
-    home = tmp_path / "torn"
-    home.mkdir()
-    (home / "library.sqlite").write_text("no database " * 1000)
-    assert restore(Settings(home=home), tmp_path / "kept.sqlite").papers == COUNT
-    assert (home / "library.sqlite.damaged-1").read_text().startswith("no database")
-    with opened(home) as restored:
-        in_step(restored)
-
-
-def test_backup_and_restore_refuse_what_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(LibraryEmpty):
-        backup(Settings(home=tmp_path / "none"), tmp_path / "kept.sqlite")
-    (tmp_path / "letter").write_text("Dear Sir or Madam")
-    with pytest.raises(InputError, match="no backup"):
-        restore(Settings(home=tmp_path / "home"), tmp_path / "letter")
-    assert not (tmp_path / "kept.sqlite").exists()
 
 
 def test_papers_that_turn_out_to_be_one_become_one(index: Index) -> None:

@@ -169,15 +169,13 @@ def evaluated(
     from eval.run import RunOptions, RunProgress, run_eval, unfinished
 
     told: queue.Queue[Any] = queue.Queue()
-    out = runs / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{path.stem[:40]}"
-    options = RunOptions(retrieval_only=retrieval_only, llm=desk.llm, limit=limit or None, out=out)
+    options = RunOptions(retrieval_only=retrieval_only, llm=desk.llm, limit=limit or None)
+    new = runs / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{path.stem[:40]}"
 
     def work() -> None:
-        nonlocal out, options
         try:
-            out = unfinished(runs, path, desk.library, options) or out
-            options = replace(options, out=out)
-            told.put(run_eval(path, desk.library, options, told.put, cancel))
+            out = unfinished(runs, path, desk.library, options) or new
+            told.put(run_eval(path, desk.library, replace(options, out=out), told.put, cancel))
         except Exception as error:  # noqa: BLE001 - told by the one who waits, who must not wait for ever
             told.put(error)
 
@@ -193,7 +191,7 @@ def evaluated(
             LOG.error("the run failed", exc_info=item)
             yield problem(words("failed"))
         else:
-            key = "run_stopped" if cancel.is_set() else "run_done"
-            yield f'<p class="aqa-done" role="status">{escape(words(key, name=out.name))}</p>'
+            text = words("run_stopped") if item is None else words("run_done", name=item.folder.name)
+            yield f'<p class="aqa-done" role="status">{escape(text)}</p>'
     finally:
         cancel.set()

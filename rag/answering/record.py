@@ -12,7 +12,7 @@ from typing import Literal
 
 from rag.search.owning import called, names_asked, owned, owns
 from rag.texts.terms import content, listed, stem, stems
-from rag.types import AnswerSentence, Paper, Question, RankedPaper
+from rag.types import LISTS, AnswerSentence, Paper, Question, RankedPaper
 
 Field = Literal["authors", "year", "venue"]
 
@@ -67,7 +67,7 @@ def sentence(question: Question, ranked: Sequence[RankedPaper]) -> AnswerSentenc
     None where nothing of a record is asked for, no paper is called by its name, or its record does not say.
     """
     wanted = asked_for(question)
-    if wanted is None or question.kind in ("compare", "list", "count", "overview"):
+    if wanted is None or question.kind == "compare" or question.kind in LISTS:
         return None
     text = f"{question.standalone} {question.search_text}"
     hit = next((hit for hit in ranked if owned(hit.paper, text)), None)

@@ -18,7 +18,7 @@ from rag.answering.claims import NameSource, name_source, names, numbers
 from rag.answering.evidence import Term, asks_number, question_terms, sentence_vectors
 from rag.question.language import ENGLISH
 from rag.question.translate import lost
-from rag.search.owning import called, owned
+from rag.search.owning import DESCRIBES, called, owned
 from rag.texts.terms import content, listed, stem, stems
 from rag.types import AnswerSentence, Evidence, Paper, Question, RankedPaper
 
@@ -32,8 +32,6 @@ UNTOLD_SHARE = 0.25
 # words: of the questions over the seed lists and the sample that name a paper it takes 8 of 13 that have no answer, and
 # none of the others.
 NEAR_ENOUGH = 0.2
-# Telling words from which on a question counts as long: a description of a paper has words of its own.
-LONG = 12
 # Weight of words taken for lacking in every question, so that one shared word is not yet everything.
 _PRIOR = 0.3
 _REFUSES = re.compile(
@@ -131,9 +129,9 @@ def untold(asked: Question, paper: Paper, found: Sequence[Paper]) -> str | None:
     None where nothing does: a description of a paper that is looked for asks for no detail.
     """
     text = asked.search_text
-    if asked.kind == "which" or len(content(text)) >= LONG:
+    if asked.kind == "which" or len(content(text)) >= DESCRIBES:
         return None
-    if asked.kind != "compare" and _names(text, paper):
+    if asked.kind != "compare" and _said(text, paper):
         # What is said to be better or worse than another is told where one paper has both.
         lacking = [name for name in missing_names(asked, [paper] if _THAN.search(text) else found) if len(name) > 2]
         if lacking:
@@ -149,7 +147,7 @@ def _beside(asked: Question, paper: Paper, index: Index) -> str | None:
     """
     text = asked.search_text
     found = _AT_THE_END.search(text)
-    if found is None or asked.kind != "fact" or not _names(text, paper):
+    if found is None or asked.kind != "fact" or not _said(text, paper):
         return None
     telling = [word for word in content(found["what"]) if word.weight == 1.0 and word.stem not in _ASKING | _IN_GENERAL]
     held = _held(paper)
@@ -160,9 +158,10 @@ def _beside(asked: Question, paper: Paper, index: Index) -> str | None:
     return found.group().strip(" ?.!") if nearest < NEAR_ENOUGH else None
 
 
-def _names(text: str, paper: Paper) -> bool:
-    """Whether `text` says a name that `paper` has, or what it is called by."""
-    return bool(called(paper, text)) or any(name.sure and _source(paper).has(name) for name in names(text))
+def _said(text: str, paper: Paper) -> list[str]:
+    """The names in `text` that `paper` has, and what `text` calls it by; empty where the question does not name it."""
+    source = _source(paper)
+    return [name for name in (called(paper, text), *(n.text for n in names(text) if n.sure and source.has(n))) if name]
 
 
 def _proper_name_lacking(text: str, paper: Paper) -> str | None:
@@ -207,10 +206,7 @@ def features(
     held = _held(best)
     vector = index.encoder.encode([text])[0] if vector is None else vector
     vectors = sentence_vectors(index, papers)
-    source = _source(best)
-    has = [name for name in names(text) if name.sure and source.has(name)]
-    said = [*(name.text for name in has), called(best, text)]
-    anchored = any(said)
+    said = _said(text, best)
     parts = {word.stem for name in said for word in content(name)}
     others = {s: term for s, term in terms.items() if s not in parts}
     kept = 1 - lost(asked.standalone) if asked.language == "zh" else 1.0
@@ -218,10 +214,10 @@ def features(
         sentence=max((float((matrix @ vector).max()) for _, matrix in vectors.values() if len(matrix)), default=0.0),
         cover=kept * _share(terms, held),
         rest=kept * _share(others, held) if others else 0.5,
-        anchored=float(anchored),
+        anchored=float(bool(said)),
         strange=float(bool(missing_names(asked, papers))),
-        relevance=0.0 if anchored else ranked[0].relevance,
-        length=min(LONG, len(content(text))) / LONG,
+        relevance=0.0 if said else ranked[0].relevance,
+        length=min(DESCRIBES, len(content(text))) / DESCRIBES,
     )
 
 

@@ -51,15 +51,12 @@ def restore(file: Path, home: str | None) -> None:
     kept = read_backup(load_settings(home_of(home)), file)
     click.echo(f"Restored {plural(kept.papers, 'paper')}{_with(kept.files)}.")
     if kept.left:
-        click.echo(f"Left as it was, since the home has it already: {', '.join(_WORDS[name] for name in kept.left)}.")
-
-
-_WORDS = {
-    "conversations.sqlite": "conversations",
-    "feedback.jsonl": "feedback",
-    "preferences.json": "preferences",
-}
+        click.echo(f"Left as it was, since the home has it already: {_named(kept.left)}.")
 
 
 def _with(files: tuple[str, ...]) -> str:
-    return f" with {', '.join(_WORDS[name] for name in files)}" if files else ""
+    return f" with {_named(files)}" if files else ""
+
+
+def _named(files: tuple[str, ...]) -> str:
+    return ", ".join(Path(name).stem for name in files)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rag.errors import InputError, LibraryDamaged, LibraryEmpty, StorageError
 from rag.settings import Settings
-from rag.store.belongings import drop, pack, put_back, unpacked
+from rag.store.belongings import check_inert, check_sound, drop, pack, put_back, unpacked
 from rag.store.database import FILE_NAME, SCHEMA, SCHEMA_VERSION, Database, new_id
 from rag.store.locks import WRITE_WAIT_S, Lock
 
@@ -106,20 +106,16 @@ def restore(settings: Settings, file: Path) -> Kept:
 def _count(file: Path) -> int:
     """Papers in a backup; sqlite3.DatabaseError where it is none or damaged."""
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(found)
+        check_sound(connection)
         return int(connection.execute("SELECT count(*) FROM papers WHERE state != 2").fetchone()[0])
 
 
 def _check_layout(file: Path) -> None:
     """sqlite3.DatabaseError where `file` lacks what a library has, or has what could act by itself."""
     with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-        found = dict(connection.execute("SELECT name, type FROM sqlite_master"))
-        for name, kind in found.items():
-            if kind not in ("table", "index"):
-                raise sqlite3.DatabaseError(f"it holds a {kind}, {name}")
-        if missing := TABLES - found.keys():
+        check_inert(connection)
+        found = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        if missing := TABLES - found:
             raise sqlite3.DatabaseError(f"it has no {', '.join(sorted(missing))}")
         manifest = dict(connection.execute("SELECT key, value FROM manifest"))
         if manifest.get("schema") != SCHEMA_VERSION:

@@ -74,6 +74,20 @@ def drop(target: sqlite3.Connection) -> None:
     target.execute(f"DROP TABLE IF EXISTS {_TABLE}")
 
 
+def check_sound(database: sqlite3.Connection, before: str = "") -> None:
+    """sqlite3.DatabaseError where SQLite finds something wrong, which follows the words `before`."""
+    found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if found != "ok":
+        raise sqlite3.DatabaseError(f"{before}{found}")
+
+
+def check_inert(database: sqlite3.Connection, holder: str = "it") -> None:
+    """sqlite3.DatabaseError where there is more than tables and indexes: triggers and views could act by themselves."""
+    for kind, name in database.execute("SELECT type, name FROM sqlite_master"):
+        if kind not in ("table", "index"):
+            raise sqlite3.DatabaseError(f"{holder} holds a {kind}, {name}")
+
+
 def _copied(path: Path, folder: Path) -> bytes:
     """A consistent copy of a database that may be in use, as one file without a write-ahead log."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".abstract-qa-") as place:
@@ -92,9 +106,5 @@ def _check(name: str, content: bytes) -> None:
         raise sqlite3.DatabaseError(f"{name} in it is no database")
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(content)
-        found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(f"{name} in it: {found}")
-        for kind, what in database.execute("SELECT type, name FROM sqlite_master"):
-            if kind not in ("table", "index"):
-                raise sqlite3.DatabaseError(f"{name} in it holds a {kind}, {what}")
+        check_sound(database, f"{name} in it: ")
+        check_inert(database, f"{name} in it")
