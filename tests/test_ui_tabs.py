@@ -3,6 +3,7 @@
 import json
 import tomllib
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from rag.settings import Settings
 from rag.types import Filters
 from tests.fakes_ui import FakeLibrary, make_papers
 from tests.test_ui_html import EN, Seen
+from ui import evaluation_tab
 from ui.cards import dialog
 from ui.composer import active_filters, field_values, notice, typed_filters
 from ui.feedback import note, rated
@@ -153,6 +155,24 @@ def test_plots_count_every_paper(tmp_path):
     venues = json.loads(per_venue(held, EN).plot)
     assert sum(venues["data"][0]["x"]) == 20 * 200
     assert all("<" not in name for name in venues["layout"]["yaxis"]["ticktext"])
+
+
+def test_runs_begun_in_one_second_are_kept_apart(tmp_path, monkeypatch):
+    class Clock:
+        @staticmethod
+        def now(zone):
+            return datetime(2026, 3, 4, 5, 6, 7, tzinfo=zone)
+
+    monkeypatch.setattr(evaluation_tab, "datetime", Clock)
+    places = []
+    for _ in range(3):
+        places.append(evaluation_tab.new_run(tmp_path, "kites"))
+        places[-1].mkdir()
+    assert [place.name for place in places] == [
+        "2026-03-04-050607-kites",
+        "2026-03-04-050607-kites-2",
+        "2026-03-04-050607-kites-3",
+    ]
 
 
 def test_feedback_of_one_user(tmp_path):

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,13 @@ def evaluation_tab(desk: Desk, words: Words, tab: gr.Tab) -> None:
     written.then(None, None, None, js="() => { window.aqa.download('aqa-feedback-file'); return []; }", **HIDDEN)
 
 
+def new_run(folder: Path, name: str) -> Path:
+    """A place in `folder` for a run begun now; numbered where one of the same second is there."""
+    begun = folder / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{name[:40]}"
+    numbered = (begun.with_name(f"{begun.name}-{number}") for number in count(2))
+    return next(place for place in chain([begun], numbered) if not place.exists())
+
+
 def run_names(folder: Path) -> list[str]:
     """Names of the finished runs, newest first."""
     from eval.folder import is_finished
@@ -170,11 +178,10 @@ def evaluated(
 
     told: queue.Queue[Any] = queue.Queue()
     options = RunOptions(retrieval_only=retrieval_only, llm=desk.llm, limit=limit or None)
-    new = runs / f"{datetime.now(UTC):%Y-%m-%d-%H%M%S}-{path.stem[:40]}"
 
     def work() -> None:
         try:
-            out = unfinished(runs, path, desk.library, options) or new
+            out = unfinished(runs, path, desk.library, options) or new_run(runs, path.stem)
             told.put(run_eval(path, desk.library, replace(options, out=out), told.put, cancel))
         except Exception as error:  # noqa: BLE001 - told by the one who waits, who must not wait for ever
             told.put(error)
