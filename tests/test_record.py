@@ -47,6 +47,12 @@ def test_the_record_answers(text: str, said: str) -> None:
     assert (found.text, found.citations, found.support, found.evidence) == (said, (rank,), "supported", ())
 
 
+def test_a_record_that_does_not_say_leaves_it_to_the_next_of_that_name() -> None:
+    found = record.sentence(question("Who wrote Heron?"), ranked(Paper("p4", PAPER.title, PAPER.abstract), PAPER))
+    assert found is not None
+    assert found.citations == (2,)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

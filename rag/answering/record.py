@@ -62,19 +62,20 @@ def asked_for(question: Question) -> Field | None:
 
 
 def sentence(question: Question, ranked: Sequence[RankedPaper]) -> AnswerSentence | None:
-    """The answer from the record of the first paper in `ranked` that the question calls by its name.
+    """The answer from the first record that says it, of the papers in `ranked` that the question calls by name.
 
-    None where nothing of a record is asked for, no paper is called by its name, or its record does not say.
+    None where nothing of a record is asked for, no paper is called by its name, or no record of one says it.
     """
     wanted = asked_for(question)
     if wanted is None or question.kind == "compare" or question.kind in LISTS:
         return None
     text = f"{question.standalone} {question.search_text}"
-    hit = next((hit for hit in ranked if owned(hit.paper, text)), None)
-    if hit is None or _asks_more(question.search_text, hit.paper):
-        return None
-    said = _said(hit.paper, wanted, question.language == "zh")
-    return None if said is None else AnswerSentence(said, (hit.rank,), "supported", ())
+    for hit in ranked:
+        if owned(hit.paper, text) and not _asks_more(question.search_text, hit.paper):
+            said = _said(hit.paper, wanted, question.language == "zh")
+            if said is not None:
+                return AnswerSentence(said, (hit.rank,), "supported", ())
+    return None
 
 
 def _asks_more(text: str, paper: Paper) -> bool:
